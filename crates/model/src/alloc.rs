@@ -399,3 +399,16 @@ wire_struct!(
         details: Map<String>,
     }
 );
+
+/// What a node reports of one allocation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AllocUpdate {
+    pub id: AllocId,
+    pub node: NodeId,
+    pub status: ClientStatus,
+    pub description: String,
+    pub tasks: Map<TaskState>,
+    pub network: Option<AllocNetworkStatus>,
+    /// Health in the deployment, once it is known, and since when.
+    pub health: Option<(bool, Time)>,
+}
