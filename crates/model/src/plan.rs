@@ -26,6 +26,8 @@ pub struct Plan {
     /// A deployment to create, or whose canaries are recorded.
     pub deployment: Option<Deployment>,
     pub deployment_updates: Vec<DeploymentUpdate>,
+    /// Failed allocations whose next attempt is due later, with the evaluation that makes it.
+    pub delayed: Vec<(AllocId, EvalId)>,
     pub annotations: Option<PlanAnnotations>,
 }
 
@@ -36,6 +38,7 @@ impl Plan {
             && self.stop.is_empty()
             && self.deployment.is_none()
             && self.deployment_updates.is_empty()
+            && self.delayed.is_empty()
     }
 }
 

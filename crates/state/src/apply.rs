@@ -245,6 +245,12 @@ impl Write<'_> {
         for stop in &plan.stop {
             self.stop_alloc(stop);
         }
+        for (id, eval) in &plan.delayed {
+            if let Some(old) = self.tables.allocs.get(id) {
+                let delayed = Alloc { followup_eval: Some(*eval), ..Alloc::clone(old) };
+                self.put_changed_alloc(delayed);
+            }
+        }
         for alloc in plan.place {
             self.place_alloc(Arc::unwrap_or_clone(alloc))?;
         }

@@ -83,16 +83,30 @@ impl Usage {
             .any(|(held, p)| *p == port && (held == ip || held.is_empty() || ip.is_empty()))
     }
 
+    /// Adds an allocation that replaces none.
+    pub fn add(&mut self, alloc: &Alloc) {
+        let (cpu, memory, disk) = figures(alloc);
+        self.cpu += cpu;
+        self.memory_mb += memory;
+        self.disk_mb += disk;
+        self.add_ports(alloc, None);
+    }
+
     /// The first dimension in which this is more than the node has, as the wire names it.
     pub fn exceeds(&self, node: &Node) -> Option<&'static str> {
-        if self.cpu > node.usable_cpu() {
+        let clash = (!self.clashes.is_empty()).then_some("network: port collision");
+        self.exceeds_with(node, (0, 0, 0)).or(clash)
+    }
+
+    /// The first of cpu, memory and disk in which this and `more` of each pass what the node has.
+    pub fn exceeds_with(&self, node: &Node, more: (i64, i64, i64)) -> Option<&'static str> {
+        let (cpu, memory_mb, disk_mb) = more;
+        if self.cpu + cpu > node.usable_cpu() {
             Some("cpu")
-        } else if self.memory_mb > node.usable_memory_mb() {
+        } else if self.memory_mb + memory_mb > node.usable_memory_mb() {
             Some("memory")
-        } else if self.disk_mb > node.usable_disk_mb() {
+        } else if self.disk_mb + disk_mb > node.usable_disk_mb() {
             Some("disk")
-        } else if !self.clashes.is_empty() {
-            Some("network: port collision")
         } else {
             None
         }
