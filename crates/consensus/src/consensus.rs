@@ -145,9 +145,38 @@ impl Drop for Inner {
 impl Consensus {
     /// Opens the log, rebuilds the state, becomes leader. Must run inside a tokio runtime.
     pub async fn start(config: Config, machine: impl StateMachine) -> Result<Self, StartError> {
-        let (opened, snapshots) = open(&config)?;
+        let mut threads = Vec::new();
+        match Self::start_with(config, machine, &mut threads).await {
+            Ok(consensus) => {
+                consensus.inner.threads.lock().append(&mut threads);
+                Ok(consensus)
+            }
+            Err(error) => {
+                // The caller gets no handle, so the files and their lock are released here.
+                join(threads).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn start_with(
+        config: Config,
+        machine: impl StateMachine,
+        threads: &mut Vec<JoinHandle<()>>,
+    ) -> Result<Self, StartError> {
+        let mut opened = match &config.data_dir {
+            None => LogStore::in_memory(),
+            Some(dir) => LogStore::open(&DiskConfig {
+                dir: dir.clone(),
+                node_id: config.node_id,
+                segment_bytes: config.segment_bytes,
+            })?,
+        };
+        threads.extend(opened.thread.take());
+        let snapshots = open_snapshots(&config, &opened)?;
         let started = Machine::start(machine, snapshots.clone(), config.snapshot_bytes)
             .map_err(StartError::Thread)?;
+        threads.push(started.thread);
         let raft = Raft::new(
             config.node_id,
             Arc::new(engine_config(&config)),
@@ -173,17 +202,14 @@ impl Consensus {
                 leadership,
                 places: Semaphore::new(MAX_IN_FLIGHT_PROPOSALS),
                 tasks,
-                threads: Mutex::new(opened.thread.into_iter().chain([started.thread]).collect()),
+                threads: Mutex::default(),
             }),
         };
-        match consensus.elect_self().await {
-            Ok(()) => Ok(consensus),
-            Err(error) => {
-                // The caller gets no handle, so the files are released here.
-                consensus.shutdown().await;
-                Err(error)
-            }
+        let elected = consensus.elect_self().await;
+        if elected.is_err() {
+            consensus.shutdown().await;
         }
+        elected.map(|()| consensus)
     }
 
     /// Commits one entry and answers with its index and the state machine's response.
@@ -299,13 +325,7 @@ impl Consensus {
         // A panic of the engine is reported by whoever waited for an answer.
         let _ = self.inner.raft.shutdown().await;
         let threads = std::mem::take(&mut *self.inner.threads.lock());
-        let join = tokio::task::spawn_blocking(move || {
-            for thread in threads {
-                // A panic on the apply thread was already answered as a storage error.
-                let _ = thread.join();
-            }
-        });
-        let _ = tokio::time::timeout(CLOSE_LIMIT, join).await;
+        join(threads).await;
     }
 
     async fn elect_self(&self) -> Result<(), StartError> {
@@ -353,27 +373,31 @@ impl Consensus {
     }
 }
 
-fn open(config: &Config) -> Result<(Opened, SnapshotStore), StartError> {
-    let Some(dir) = &config.data_dir else {
-        return Ok((LogStore::in_memory(), SnapshotStore::in_memory()));
-    };
-    let opened = LogStore::open(&DiskConfig {
-        dir: dir.clone(),
-        node_id: config.node_id,
-        segment_bytes: config.segment_bytes,
-    })?;
+/// Waits until the threads have closed their files; they end when the engine drops its parts.
+async fn join(threads: Vec<JoinHandle<()>>) {
+    let joined = tokio::task::spawn_blocking(move || {
+        for thread in threads {
+            // A panic on the apply thread was already answered as a storage error.
+            let _ = thread.join();
+        }
+    });
+    let _ = tokio::time::timeout(CLOSE_LIMIT, joined).await;
+}
+
+fn open_snapshots(config: &Config, opened: &Opened) -> Result<SnapshotStore, OpenError> {
+    let Some(dir) = &config.data_dir else { return Ok(SnapshotStore::in_memory()) };
     let snapshots = SnapshotStore::open(dir.join("snapshots"))?;
     let covered = snapshots.current().and_then(|(meta, _)| meta.last_log_id);
     if let Some(purged) = opened.purged
         && covered.is_none_or(|covered| covered.index < purged.index)
     {
-        return Err(StartError::Open(OpenError::SnapshotMissing {
+        return Err(OpenError::SnapshotMissing {
             dir: dir.clone(),
             purged: purged.index,
             found: covered.map_or("missing".into(), |id| format!("at entry {}", id.index)),
-        }));
+        });
     }
-    Ok((opened, snapshots))
+    Ok(snapshots)
 }
 
 fn engine_config(config: &Config) -> openraft::Config {

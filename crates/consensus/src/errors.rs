@@ -10,7 +10,9 @@ pub enum OpenError {
     InUse { dir: PathBuf },
     #[error("{file} is damaged at byte {offset}: {reason}; restore the directory from a backup or remove this server and let it join anew", file = .file.display())]
     Corrupt { file: PathBuf, offset: u64, reason: String },
-    #[error("{reason}; restore the directory from a backup or remove this server and let it join anew")]
+    #[error(
+        "{reason}; restore the directory from a backup or remove this server and let it join anew"
+    )]
     Snapshot { reason: String },
     #[error("the log starts after entry {purged}, but the snapshot that holds what came before is {found}; restore {dir} from a backup", dir = .dir.display())]
     SnapshotMissing { dir: PathBuf, purged: u64, found: String },

@@ -225,7 +225,9 @@ impl RaftStateMachine<Types> for Machine {
             let Some((last, _)) = batch.last() else { break };
             let last = last.log_id;
             let membership = batch.iter().rev().find_map(|(entry, _)| match &entry.payload {
-                Payload::Membership(m) => Some(StoredMembership::new(Some(entry.log_id), m.clone())),
+                Payload::Membership(m) => {
+                    Some(StoredMembership::new(Some(entry.log_id), m.clone()))
+                }
                 _ => None,
             });
             self.job(|done| Job::Apply { entries: batch, done }).await??;
@@ -294,7 +296,8 @@ impl RaftSnapshotBuilder<Types> for Builder {
         let source = self.source.get_mut().take().ok_or_else(thread_gone)?;
         let (meta, snapshots) = (self.meta.clone(), self.snapshots.clone());
         let written = meta.clone();
-        let snapshot = blocking(move || snapshots.write(&written, |out| source.write_to(out))).await?;
+        let snapshot =
+            blocking(move || snapshots.write(&written, |out| source.write_to(out))).await?;
         Ok(openraft::Snapshot { meta, snapshot })
     }
 }

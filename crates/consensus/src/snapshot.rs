@@ -222,8 +222,7 @@ impl SnapshotReader {
             }
         };
         let block = Cursor::new(Vec::new());
-        let mut reader =
-            SnapshotReader { source, name, block, number: 0, offset: 0, ended: false };
+        let mut reader = SnapshotReader { source, name, block, number: 0, offset: 0, ended: false };
         let meta = reader.read_header()?;
         Ok((meta, reader))
     }

@@ -38,8 +38,7 @@ struct InMemory;
 impl StoreBuilder<Types, LogStore, Machine, TempDir> for OnDisk {
     async fn build(&self) -> Result<(TempDir, LogStore, Machine), StorageError<Types>> {
         let dir = TempDir::new().unwrap();
-        let config =
-            DiskConfig { dir: dir.path().into(), node_id: 0, segment_bytes: 4096 };
+        let config = DiskConfig { dir: dir.path().into(), node_id: 0, segment_bytes: 4096 };
         let opened = LogStore::open(&config).unwrap();
         let snapshots = SnapshotStore::open(dir.path().join("snapshots")).unwrap();
         let started = Machine::start(Nothing, snapshots, u64::MAX).unwrap();

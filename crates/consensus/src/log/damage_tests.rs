@@ -29,9 +29,8 @@ fn indexes(loaded: &Loaded) -> Vec<u64> {
 fn five_entries() -> (TempDir, PathBuf, Vec<usize>) {
     let dir = TempDir::new().unwrap();
     let mut disk = open(dir.path()).unwrap().disk;
-    let offsets = (0..5)
-        .map(|index| disk.append(&[record(index, 50)]).unwrap()[0].at as usize)
-        .collect();
+    let offsets =
+        (0..5).map(|index| disk.append(&[record(index, 50)]).unwrap()[0].at as usize).collect();
     let path = dir.path().join("log").join(segment::file_name(0));
     (dir, path, offsets)
 }
@@ -196,8 +195,7 @@ fn directory_of_another_node_or_another_process_is_refused_in_words() {
     let error = open(dir.path()).err().unwrap();
     assert!(error.to_string().contains("is in use by another process"), "{error}");
     drop(held);
-    let config =
-        DiskConfig { dir: dir.path().into(), node_id: 8, segment_bytes: SEGMENT_BYTES };
+    let config = DiskConfig { dir: dir.path().into(), node_id: 8, segment_bytes: SEGMENT_BYTES };
     let error = Disk::open(&config).err().unwrap();
     assert!(error.to_string().contains("belongs to node 7, not to node 8"), "{error}");
 }

@@ -144,7 +144,8 @@ impl Disk {
         let mut places = Vec::with_capacity(records.len());
         let mut rest = records;
         while let Some(next) = rest.first() {
-            let fits = self.room_for(record::size_on_disk(next.payload.len()) as u64, next.index)?;
+            let fits =
+                self.room_for(record::size_on_disk(next.payload.len()) as u64, next.index)?;
             let (first, segment) = self.segments.iter_mut().next_back().expect("room_for made one");
             let synced = segment.end as u32;
             self.buffer.clear();

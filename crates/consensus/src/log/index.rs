@@ -132,19 +132,18 @@ impl Index {
 
     fn plan_one(&self, index: u64) -> io::Result<Planned> {
         let slot = &self.slots[(index - self.first) as usize];
-        let source = match (&slot.payload, &slot.place) {
-            (Some(payload), _) => Source::Cached(payload.clone()),
-            (None, Some(place)) => Source::File {
-                file: self
-                    .files
-                    .get(&place.segment)
-                    .cloned()
-                    .ok_or_else(|| io::Error::other(format!("no segment holds entry {index}")))?,
-                at: place.at.into(),
-                size: record::size_on_disk(slot.len as usize),
-            },
-            (None, None) => return Err(io::Error::other(format!("entry {index} is nowhere"))),
-        };
+        let source =
+            match (&slot.payload, &slot.place) {
+                (Some(payload), _) => Source::Cached(payload.clone()),
+                (None, Some(place)) => Source::File {
+                    file: self.files.get(&place.segment).cloned().ok_or_else(|| {
+                        io::Error::other(format!("no segment holds entry {index}"))
+                    })?,
+                    at: place.at.into(),
+                    size: record::size_on_disk(slot.len as usize),
+                },
+                (None, None) => return Err(io::Error::other(format!("entry {index} is nowhere"))),
+            };
         Ok(Planned { id: log_id(slot.term, index), kind: slot.kind, source })
     }
 

@@ -155,12 +155,8 @@ pub(crate) struct DurableFile {
 impl DurableFile {
     /// Opens or creates the file. A missing or torn one only knows less.
     pub(crate) fn open(path: PathBuf) -> io::Result<(DurableFile, Durable)> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(path)?;
+        let file =
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
         let mut bytes = [0; 32];
         let known = file.read_exact_at(&mut bytes, 0).is_ok()
             && &bytes[..8] == DURABLE_MAGIC

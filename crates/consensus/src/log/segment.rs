@@ -124,7 +124,10 @@ pub(crate) fn scan(buffer: &[u8], expect: &Expect) -> Result<Scan, OpenError> {
             return Err(corrupt(at, &format!("{reason}, and newer segments follow")));
         }
         if let Some(later) = proof_of_sync(buffer, at) {
-            return Err(corrupt(at, &format!("{reason}, and the later record at {later} is whole")));
+            return Err(corrupt(
+                at,
+                &format!("{reason}, and the later record at {later} is whole"),
+            ));
         }
     }
     Ok(Scan { records, end: at, torn_bytes })
@@ -133,9 +136,9 @@ pub(crate) fn scan(buffer: &[u8], expect: &Expect) -> Result<Scan, OpenError> {
 /// Finds a whole record after `bad` that was written after `bad` had been synced.
 fn proof_of_sync(buffer: &[u8], bad: usize) -> Option<usize> {
     let start = (bad + 1).next_multiple_of(ALIGN);
-    (start..buffer.len()).step_by(ALIGN).find(|at| {
-        matches!(record::parse(buffer, *at), Parsed::Record { synced, .. } if synced > bad)
-    })
+    (start..buffer.len()).step_by(ALIGN).find(
+        |at| matches!(record::parse(buffer, *at), Parsed::Record { synced, .. } if synced > bad),
+    )
 }
 
 fn last_non_zero(buffer: &[u8]) -> usize {

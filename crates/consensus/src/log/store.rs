@@ -103,8 +103,7 @@ impl LogStore {
         let index = Arc::new(Mutex::new(index));
         let counters = Arc::<Counters>::default();
         counters.note_disk(0, loaded.disk.bytes());
-        let writer =
-            Writer { disk: loaded.disk, index: index.clone(), counters: counters.clone() };
+        let writer = Writer { disk: loaded.disk, index: index.clone(), counters: counters.clone() };
         let (sender, thread) = writer.spawn().map_err(StartError::Thread)?;
         let reader = LogReader { index, vote: Arc::new(Mutex::new(vote)) };
         Ok(Opened {

@@ -25,12 +25,26 @@ const BATCH_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) type Done = oneshot::Sender<io::Result<()>>;
 
 pub(crate) enum Request {
-    Append { records: Vec<Record>, flushed: IOFlushed<Types> },
-    Meta { change: Box<dyn FnOnce(&mut Meta) + Send>, done: Done },
-    Truncate { place: Option<(u64, Place)>, done: Done },
-    Purge { index: u64, done: Done },
+    Append {
+        records: Vec<Record>,
+        flushed: IOFlushed<Types>,
+    },
+    Meta {
+        change: Box<dyn FnOnce(&mut Meta) + Send>,
+        done: Done,
+    },
+    Truncate {
+        place: Option<(u64, Place)>,
+        done: Done,
+    },
+    Purge {
+        index: u64,
+        done: Done,
+    },
     /// Answers once everything before it is on disk.
-    Barrier { done: Done },
+    Barrier {
+        done: Done,
+    },
 }
 
 pub(crate) struct Writer {

@@ -47,7 +47,10 @@ async fn full_disk_refuses_the_proposal_and_every_later_one_and_loses_nothing() 
         }
         assert!(acknowledged < 1000, "the disk never filled");
     };
-    assert!(matches!(&refused, ProposeError::Storage(text) if text.contains("No space")), "{refused}");
+    assert!(
+        matches!(&refused, ProposeError::Storage(text) if text.contains("No space")),
+        "{refused}"
+    );
     // Room again, but the process must not trust the file any more.
     let spare = dir.path().join("snapshots");
     std::fs::remove_dir_all(spare).unwrap();

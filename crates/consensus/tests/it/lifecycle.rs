@@ -107,8 +107,7 @@ fn recorder_onto(applied: &crate::recorder::Applied) -> crate::recorder::Recorde
 #[tokio::test(flavor = "multi_thread")]
 async fn snapshot_purges_the_log_and_a_restart_rebuilds_the_same_state() {
     let dir = TempDir::new().unwrap();
-    let settings =
-        Config { trailing_entries: 3, segment_bytes: 4096, ..config(dir.path()) };
+    let settings = Config { trailing_entries: 3, segment_bytes: 4096, ..config(dir.path()) };
     let (machine, applied) = recorder();
     let log = Consensus::start(settings.clone(), machine).await.unwrap();
     for number in 0..300 {
