@@ -89,13 +89,15 @@ impl MetaFile {
             .read(true)
             .write(true)
             .open(&temporary)?;
-        file.set_len(2 * COPY_BYTES as u64)?;
-        let mut created = MetaFile { file, sequence: 0, meta: Meta::default() };
-        created.store(meta)?;
-        created.file.sync_all()?;
+        let sequence = 1;
+        let copy = encode_copy(sequence, &meta)?;
+        for place in 0..2 {
+            file.write_all_at(&copy, place * COPY_BYTES as u64)?;
+        }
+        file.sync_all()?;
         std::fs::rename(&temporary, path)?;
         super::sync_dir(path.parent().expect("the file lies in the data directory"))?;
-        Ok(created)
+        Ok(MetaFile { file, sequence, meta })
     }
 
     /// Replaces the record; durable on return.

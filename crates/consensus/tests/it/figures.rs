@@ -15,15 +15,23 @@ async fn figures_of_proposals_and_starts() {
     let began = Instant::now();
     let log = Consensus::start(settings.clone(), recorder().0).await.unwrap();
     println!("first start to leader: {:?}", began.elapsed());
+    log.shutdown().await;
+    let began = Instant::now();
+    let log = Consensus::start(settings.clone(), recorder().0).await.unwrap();
+    println!("restart of an empty log to leader: {:?}", began.elapsed());
     for clients in [1, 64] {
         measure(&log, clients).await;
     }
+    println!("{:?}", log.stats());
     log.shutdown().await;
+    let mem = Consensus::start(Config::new(1, None), recorder().0).await.unwrap();
+    println!("in memory:");
+    measure(&mem, 1).await;
     let began = Instant::now();
     let log = Consensus::start(settings, recorder().0).await.unwrap();
     println!("restart to leader with {} entries: {:?}", log.last_applied(), began.elapsed());
     log.shutdown().await;
-    println!("bare write and sync of 4096 bytes, p50: {:?}", bare_sync(dir.path()));
+    println!("bare write and sync of 544 bytes, p50: {:?}", bare_sync(dir.path()));
 }
 
 async fn measure(log: &Consensus, clients: usize) {
@@ -56,10 +64,11 @@ fn bare_sync(dir: &std::path::Path) -> Duration {
     use std::os::unix::fs::FileExt;
     let file = std::fs::File::create(dir.join("bare")).unwrap();
     rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 4 << 20).unwrap();
+    file.sync_all().unwrap();
     let mut took: Vec<Duration> = (0..300)
         .map(|number| {
             let start = Instant::now();
-            file.write_all_at(&[1; 4096], number * 544).unwrap();
+            file.write_all_at(&[1; 544], number * 544).unwrap();
             file.sync_data().unwrap();
             start.elapsed()
         })
