@@ -31,8 +31,10 @@ use crate::snapshot::{SnapshotReader, SnapshotStore};
 
 /// Largest entry. The biggest real ones are jobs with inlined templates.
 pub const MAX_ENTRY_BYTES: usize = 16 * 1024 * 1024;
-/// Proposals waiting for their answer; further callers wait for a place.
-pub const MAX_IN_FLIGHT_PROPOSALS: usize = 8192;
+/// Bytes of proposals waiting for their answer; further callers wait for room.
+pub const MAX_IN_FLIGHT_BYTES: usize = 64 * 1024 * 1024;
+/// What a proposal counts as at least, so that their number is bounded too.
+const ROOM_BYTES: usize = 4 * 1024;
 /// How long a start waits for its own election; it takes milliseconds.
 const ELECTION_LIMIT: Duration = Duration::from_secs(10);
 /// How long a requested snapshot may take before the request gives up.
@@ -100,7 +102,8 @@ pub struct Stats {
     pub syncs: u64,
     /// The slowest write with its sync.
     pub write_us_max: u64,
-    pub in_flight_proposals: usize,
+    /// Proposals waiting for their answer, each rounded up to 4 KiB.
+    pub in_flight_bytes: usize,
     /// What opening the log repaired.
     pub recovery: Recovery,
     /// The storage error that ended this server's work.
@@ -129,7 +132,8 @@ struct Inner {
     snapshots: SnapshotStore,
     recovery: Recovery,
     leadership: watch::Receiver<Leadership>,
-    places: Semaphore,
+    /// One permit for each [`ROOM_BYTES`].
+    room: Semaphore,
     tasks: [AbortHandle; 2],
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -200,7 +204,7 @@ impl Consensus {
                 snapshots,
                 recovery: opened.recovery,
                 leadership,
-                places: Semaphore::new(MAX_IN_FLIGHT_PROPOSALS),
+                room: Semaphore::new(MAX_IN_FLIGHT_BYTES / ROOM_BYTES),
                 tasks,
                 threads: Mutex::default(),
             }),
@@ -212,12 +216,15 @@ impl Consensus {
         elected.map(|()| consensus)
     }
 
-    /// Commits one entry and answers with its index and the state machine's response.
+    /// Commits one entry and answers with its index and the state machine's response. If the
+    /// caller stops waiting, the entry is still committed.
     pub async fn propose(&self, data: Bytes) -> Result<(u64, Bytes), ProposeError> {
         if data.len() > MAX_ENTRY_BYTES {
             return Err(ProposeError::TooLarge { len: data.len(), limit: MAX_ENTRY_BYTES });
         }
-        let _place = self.inner.places.acquire().await.map_err(|_| ProposeError::Shutdown)?;
+        let rooms = (data.len() / ROOM_BYTES + 1) as u32;
+        let _room =
+            self.inner.room.acquire_many(rooms).await.map_err(|_| ProposeError::Shutdown)?;
         match self.inner.raft.client_write(Data(data)).await {
             Ok(written) => Ok((written.log_id.index, written.data.0)),
             Err(RaftError::APIError(ClientWriteError::ForwardToLeader(forward))) => {
@@ -273,7 +280,7 @@ impl Consensus {
             entries_written: inner.counters.entries.load(Ordering::Relaxed),
             syncs: inner.counters.syncs.load(Ordering::Relaxed),
             write_us_max: inner.counters.write_us_max.load(Ordering::Relaxed),
-            in_flight_proposals: MAX_IN_FLIGHT_PROPOSALS - inner.places.available_permits(),
+            in_flight_bytes: MAX_IN_FLIGHT_BYTES - inner.room.available_permits() * ROOM_BYTES,
             recovery: inner.recovery.clone(),
             failure: inner.counters.failure(),
         }
@@ -318,7 +325,7 @@ impl Consensus {
     /// Ends everything and waits until the files are closed and the lock is free. Proposals still
     /// waiting get [`ProposeError::Shutdown`]. Calling it again does nothing.
     pub async fn shutdown(&self) {
-        self.inner.places.close();
+        self.inner.room.close();
         for task in &self.inner.tasks {
             task.abort();
         }

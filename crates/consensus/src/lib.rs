@@ -18,8 +18,9 @@
 //! `log.rs` and below (the log on disk) · `raft_types.rs`, `network.rs` (what openraft asks for).
 //!
 //! # Limits
-//! [`MAX_ENTRY_BYTES`] per entry, [`MAX_IN_FLIGHT_PROPOSALS`] waiting proposals. One voter only:
-//! there is no transport yet.
+//! [`MAX_ENTRY_BYTES`] per entry, [`MAX_IN_FLIGHT_BYTES`] of waiting proposals. One voter only:
+//! there is no transport yet. Damage to the records of the last write alone looks like a torn tail
+//! if a power cut also lost the `durable` hint: then they are cut off and reported.
 
 mod consensus;
 mod errors;
@@ -30,7 +31,7 @@ mod raft_types;
 mod snapshot;
 
 pub use consensus::{
-    Config, Consensus, Leadership, MAX_ENTRY_BYTES, MAX_IN_FLIGHT_PROPOSALS, Snapshot, Stats,
+    Config, Consensus, Leadership, MAX_ENTRY_BYTES, MAX_IN_FLIGHT_BYTES, Snapshot, Stats,
 };
 pub use errors::{OpenError, ProposeError, StartError};
 pub use log::Recovery;

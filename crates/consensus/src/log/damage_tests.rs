@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use openraft::storage::{IOFlushed, RaftLogStorage};
+use openraft::type_config::TypeConfigExt;
 use tempfile::TempDir;
 
 use super::disk::{Disk, DiskConfig, Loaded};
 use super::record::Record;
 use super::segment;
+use super::store::LogStore;
 use crate::errors::OpenError;
-use crate::raft_types::Kind;
+use crate::raft_types::{Kind, Types, Vote, from_parts, log_id};
 
 const SEGMENT_BYTES: u64 = 4096;
 
@@ -218,4 +221,29 @@ fn truncated_entries_never_come_back_and_purge_deletes_whole_segments() {
     assert_eq!(loaded.disk.files().len(), 1);
     drop(loaded);
     assert_eq!(indexes(&open(dir.path()).unwrap()), [5]);
+}
+
+#[tokio::test]
+async fn log_that_failed_once_refuses_everything_even_when_the_cause_is_gone() {
+    let dir = TempDir::new().unwrap();
+    let config = DiskConfig { dir: dir.path().into(), node_id: 7, segment_bytes: SEGMENT_BYTES };
+    let mut opened = LogStore::open(&config).unwrap();
+    let append = async |store: &mut LogStore, index| {
+        let (done, flushed) = Types::oneshot();
+        let entry = from_parts(log_id(3, index), Kind::Normal, vec![1; 3000].into()).unwrap();
+        store.append([entry], IOFlushed::signal(done)).await.unwrap();
+        flushed.await.unwrap()
+    };
+    append(&mut opened.store, 0).await.unwrap();
+    let (log, aside) = (dir.path().join("log"), dir.path().join("aside"));
+    std::fs::rename(&log, &aside).unwrap();
+    append(&mut opened.store, 1).await.unwrap_err();
+    std::fs::rename(&aside, &log).unwrap();
+    let error = append(&mut opened.store, 2).await.unwrap_err();
+    assert!(error.to_string().contains("the log stopped after"), "{error}");
+    opened.store.save_vote(&Vote::new(9, 7)).await.unwrap_err();
+    assert!(opened.counters.failure().is_some());
+    drop(opened.store);
+    opened.thread.unwrap().join().unwrap();
+    assert_eq!(indexes(&open(dir.path()).unwrap()), [0]);
 }
