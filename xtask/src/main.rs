@@ -1,3 +1,47 @@
-//! The one entry for people and CI: `cargo xtask test | ci | demo | layers | tidy`.
+//! The one entry for people and CI: `cargo xtask <verb>`.
 
-fn main() {}
+mod ci;
+mod layers;
+mod steps;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const HELP: &str = "cargo xtask <verb>
+  test     run every test of the workspace; what a contributor runs before sending a change
+  ci       test, then formatting, layers, tidy, clippy and the golden corpus; writes nothing
+  layers   check which crate may use which, and third-party crates in two versions
+  tidy     check file sizes, names, module docs and paths named in Markdown
+  fix      format and apply clippy's suggestions
+  bless    run the tests and accept new snapshots";
+
+fn main() -> ExitCode {
+    let verb = std::env::args().nth(1).unwrap_or_default();
+    let result = match verb.as_str() {
+        "test" => ci::test(),
+        "ci" => ci::ci(),
+        "layers" => layers::check(),
+        "tidy" => tidy::check(),
+        "fix" => ci::fix(),
+        "bless" => ci::bless(),
+        "help" | "--help" | "-h" | "" => {
+            steps::say(HELP);
+            return ExitCode::SUCCESS;
+        }
+        other => Err(anyhow::anyhow!("there is no verb `{other}`\n{HELP}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            steps::say(&format!("xtask {verb}: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    own.parent().expect("xtask lies in the repository's root").to_path_buf()
+}

@@ -1,0 +1,152 @@
+//! The verbs that run other tools: `test`, `ci`, `fix`, `bless`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::steps::{Done, Steps, capture, command, present, run, run_command, say};
+use crate::{layers, root, tidy};
+
+/// Everything a contributor runs.
+pub(crate) fn test() -> Result<()> {
+    let mut steps = Steps::default();
+    test_steps(&mut steps);
+    steps.summary()
+}
+
+fn test_steps(steps: &mut Steps) {
+    if present(&["cargo", "nextest", "--version"]) {
+        steps.run("tests (cargo nextest)", || {
+            run(&["cargo", "nextest", "run", "--workspace", "--no-tests=pass"])?;
+            Ok(Done::Passed)
+        });
+    } else {
+        say("cargo-nextest is not installed: using cargo test, which needs nothing else");
+        steps.run("tests (cargo test)", || {
+            run(&["cargo", "test", "--workspace", "--lib", "--bins", "--tests"])?;
+            Ok(Done::Passed)
+        });
+    }
+    steps.run("doc tests", || {
+        if !tidy::has_doc_tests(&root())? {
+            return Ok(Done::Skipped("there are none".into()));
+        }
+        run(&["cargo", "test", "--workspace", "--doc"])?;
+        Ok(Done::Passed)
+    });
+}
+
+/// Everything that guards the main branch. Writes nothing outside the target folder.
+pub(crate) fn ci() -> Result<()> {
+    let mut steps = Steps::default();
+    // The README's test command goes first: it has to work on a clean clone.
+    steps.run("cargo xtask test", || {
+        run(&["cargo", "xtask", "test"])?;
+        Ok(Done::Passed)
+    });
+    steps.run("formatting", || {
+        run(&["cargo", "fmt", "--all", "--check"])
+            .context("`cargo xtask fix` formats everything")?;
+        Ok(Done::Passed)
+    });
+    steps.run("layers", || layers::check().map(|()| Done::Passed));
+    steps.run("tidy", || tidy::check().map(|()| Done::Passed));
+    steps.run("clippy", || {
+        run(&["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+        Ok(Done::Passed)
+    });
+    steps.run("golden corpus", golden);
+    steps.summary()
+}
+
+/// Replays the recorded corpus against the built binary.
+fn golden() -> Result<Done> {
+    let root = root();
+    let shared = root.join("../shared/reference");
+    let dir = if shared.is_dir() { shared } else { root.join("tests/golden") };
+    let checker = dir.join("check_golden.py");
+    if !checker.is_file() {
+        return Ok(Done::Skipped("there is no corpus in tests/golden".into()));
+    }
+    if !present(&["python3", "--version"]) {
+        return Ok(Done::Skipped("python3 is not installed (.ci/run installs it)".into()));
+    }
+    let Some(binary) = binary()? else {
+        return Ok(Done::Skipped("the workspace has no binary `muster` yet".into()));
+    };
+    // Help texts name the program they were called as, and the corpus was recorded as `nomad`.
+    let link_dir = target_dir()?.join("golden");
+    std::fs::create_dir_all(&link_dir)?;
+    let link = link_dir.join("nomad");
+    if link.symlink_metadata().is_ok() {
+        std::fs::remove_file(&link)?;
+    }
+    std::os::unix::fs::symlink(&binary, &link)?;
+    let mut replay = command(&["python3"]);
+    // No byte-code files beside the corpus.
+    replay.env("PYTHONDONTWRITEBYTECODE", "1");
+    replay.arg(&checker).args(["--start", "--bin"]).arg(&link);
+    for (flag, file) in
+        [("--baseline", "tests/golden/baseline.txt"), ("--deviations", "docs/deviations.tsv")]
+    {
+        if root.join(file).is_file() {
+            replay.args([flag, file]);
+        } else {
+            say(&format!("{file} does not exist: replaying without {flag}"));
+        }
+    }
+    run_command(&mut replay)?;
+    Ok(Done::Passed)
+}
+
+fn metadata() -> Result<serde_json::Value> {
+    let text = capture(&["cargo", "metadata", "--format-version", "1", "--no-deps"])?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+fn target_dir() -> Result<PathBuf> {
+    let metadata = metadata()?;
+    Ok(metadata["target_directory"].as_str().context("cargo names no target directory")?.into())
+}
+
+/// Builds the program, if the workspace has it.
+fn binary() -> Result<Option<PathBuf>> {
+    let metadata = metadata()?;
+    let targets = metadata["packages"].as_array().into_iter().flatten();
+    let mut targets =
+        targets.flat_map(|package| package["targets"].as_array().into_iter().flatten());
+    let is_ours = |target: &serde_json::Value| {
+        target["name"] == "muster"
+            && target["kind"].as_array().is_some_and(|k| k.contains(&"bin".into()))
+    };
+    if !targets.any(is_ours) {
+        return Ok(None);
+    }
+    run(&["cargo", "build", "--bin", "muster"])?;
+    Ok(Some(target_dir()?.join("debug/muster")))
+}
+
+/// Formats and applies what clippy can apply.
+pub(crate) fn fix() -> Result<()> {
+    tidy::copy_pure_clippy()?;
+    run(&[
+        "cargo",
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--fix",
+        "--allow-dirty",
+        "--allow-staged",
+    ])?;
+    run(&["cargo", "fmt", "--all"])
+}
+
+/// Accepts new snapshots; review them like code.
+pub(crate) fn bless() -> Result<()> {
+    run_command(
+        command(&["cargo", "test", "--workspace"])
+            .env("INSTA_UPDATE", "always")
+            .env("UPDATE_EXPECT", "1"),
+    )?;
+    run(&["git", "status", "--short"])
+}
