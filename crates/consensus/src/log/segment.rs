@@ -141,6 +141,12 @@ fn proof_of_sync(buffer: &[u8], bad: usize) -> Option<usize> {
     )
 }
 
+/// End of what was written. Compares whole blocks: most of a fresh segment is zeros.
 fn last_non_zero(buffer: &[u8]) -> usize {
-    buffer.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1)
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut end = buffer.len();
+    while end >= ZEROS.len() && buffer[end - ZEROS.len()..end] == ZEROS {
+        end -= ZEROS.len();
+    }
+    buffer[..end].iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1)
 }

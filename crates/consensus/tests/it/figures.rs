@@ -22,11 +22,11 @@ async fn figures_of_proposals_and_starts() {
     for clients in [1, 64] {
         measure(&log, clients).await;
     }
-    println!("{:?}", log.stats());
     log.shutdown().await;
     let mem = Consensus::start(Config::new(1, None), recorder().0).await.unwrap();
-    println!("in memory:");
+    println!("without a disk:");
     measure(&mem, 1).await;
+    mem.shutdown().await;
     let began = Instant::now();
     let log = Consensus::start(settings, recorder().0).await.unwrap();
     println!("restart to leader with {} entries: {:?}", log.last_applied(), began.elapsed());
