@@ -5,7 +5,7 @@ use crate::limits::Limits;
 use crate::syntax::Body;
 use crate::value::Value;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,6 +37,7 @@ pub type Random<'a> = &'a dyn Fn() -> [u8; 16];
 pub struct EvalContext<'a> {
     source: Arc<Source>,
     variables: BTreeMap<String, Value>,
+    failed: BTreeSet<(String, String)>,
     pub(crate) files: Option<&'a dyn Files>,
     pub(crate) random: Random<'a>,
     steps_left: Cell<u64>,
@@ -49,6 +50,7 @@ impl<'a> EvalContext<'a> {
         EvalContext {
             source: Arc::clone(body.source()),
             variables: BTreeMap::new(),
+            failed: BTreeSet::new(),
             files: None,
             random,
             steps_left: Cell::new(limits.evaluation_steps),
@@ -76,6 +78,15 @@ impl<'a> EvalContext<'a> {
         }
     }
 
+    /// Notes that an attribute of a root object has no value because of a reported problem.
+    pub(crate) fn fail(&mut self, root: &str, name: &str) {
+        self.failed.insert((root.to_owned(), name.to_owned()));
+    }
+
+    pub(crate) fn has_failed(&self, root: &str, name: &str) -> bool {
+        !self.failed.is_empty() && self.failed.contains(&(root.to_owned(), name.to_owned()))
+    }
+
     /// The value of a root name.
     pub fn get(&self, root: &str) -> Option<&Value> {
         self.variables.get(root)
@@ -91,6 +102,7 @@ impl<'a> EvalContext<'a> {
         EvalContext {
             source: Arc::clone(source),
             variables: BTreeMap::new(),
+            failed: BTreeSet::new(),
             files: self.files,
             random: self.random,
             steps_left: self.steps_left.clone(),

@@ -55,6 +55,12 @@ impl Diagnostic {
         self.start.column
     }
 
+    /// An error that only follows from one reported already, such as the use of a local value that
+    /// failed; it ends an evaluation and is not shown.
+    pub(crate) fn is_consequence(&self) -> bool {
+        self.summary == CONSEQUENCE
+    }
+
     /// True unless it is a warning.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -75,6 +81,9 @@ impl fmt::Display for Diagnostic {
         Ok(())
     }
 }
+
+/// The summary that marks a consequence.
+pub(crate) const CONSEQUENCE: &str = "Consequence of another problem";
 
 /// A text with its name and an index of its lines.
 #[derive(Debug)]

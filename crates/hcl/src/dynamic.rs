@@ -48,7 +48,8 @@ pub(crate) fn instances<'b>(
     let collection = eval::expression(generator.for_each.expr(), scope)?;
     for (key, value) in eval::pairs(collection, generator.for_each.value_span(), ctx)? {
         if !ctx.spend_expansion() {
-            let detail = format!("All dynamic blocks of a file may produce {EXPANSION_ITEMS} blocks.");
+            let detail =
+                format!("All dynamic blocks of a file may produce {EXPANSION_ITEMS} blocks.");
             return eval::fail(ctx, block.kind_span(), "Too many dynamic blocks", detail);
         }
         let iterator = BTreeMap::from([("key".to_owned(), key), ("value".to_owned(), value)]);
@@ -96,7 +97,12 @@ impl<'b> Generator<'b> {
                 Expression::Variable(name) => name.as_str().to_owned(),
                 _ => {
                     let detail = "The iterator is a plain name.";
-                    return eval::fail(ctx, attribute.value_span(), "Invalid iterator name", detail);
+                    return eval::fail(
+                        ctx,
+                        attribute.value_span(),
+                        "Invalid iterator name",
+                        detail,
+                    );
                 }
             },
         };
@@ -117,15 +123,13 @@ impl<'b> Generator<'b> {
         Ok(Generator { iterator, for_each, labels: find("labels"), content })
     }
 
-    fn labels(
-        &self,
-        scope: &Scope<'_>,
-    ) -> Result<Vec<(String, Range<usize>)>, Box<Diagnostic>> {
+    fn labels(&self, scope: &Scope<'_>) -> Result<Vec<(String, Range<usize>)>, Box<Diagnostic>> {
         let Some(attribute) = &self.labels else {
             return Ok(Vec::new());
         };
         let span = attribute.value_span();
-        let invalid = |detail: &str| eval::fail(scope.ctx(), span.clone(), "Invalid dynamic labels", detail);
+        let invalid =
+            |detail: &str| eval::fail(scope.ctx(), span.clone(), "Invalid dynamic labels", detail);
         let Value::List(items) = eval::expression(attribute.expr(), scope)? else {
             return invalid("The labels must be a list of strings.");
         };

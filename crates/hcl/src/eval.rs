@@ -1,7 +1,7 @@
 //! Expressions to values. Each kind of expression is one function; templates have their own file.
 
 use crate::context::{EvalContext, Scope, is_runtime_root};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{CONSEQUENCE, Diagnostic};
 use crate::functions;
 use crate::number::Number;
 use crate::suggest;
@@ -35,9 +35,11 @@ pub(crate) fn expression(expr: &Expression, scope: &Scope<'_>) -> Outcome {
             ctx.charge(text.len() as u64 / 16, span_of(expr))?;
             Ok(Value::String(text.value().clone()))
         }
-        Expression::Array(items) => {
-            items.iter().map(|item| expression(item, scope)).collect::<Result<_, _>>().map(Value::List)
-        }
+        Expression::Array(items) => items
+            .iter()
+            .map(|item| expression(item, scope))
+            .collect::<Result<_, _>>()
+            .map(Value::List),
         Expression::Object(items) => object(items, scope),
         Expression::StringTemplate(text) => template::quoted(text, scope),
         Expression::HeredocTemplate(text) => template::heredoc(&text.template, scope),
@@ -112,11 +114,7 @@ fn object(items: &Object, scope: &Scope<'_>) -> Outcome {
     Ok(Value::Object(result))
 }
 
-fn object_key(
-    key: Value,
-    expr: &Expression,
-    scope: &Scope<'_>,
-) -> Result<String, Box<Diagnostic>> {
+fn object_key(key: Value, expr: &Expression, scope: &Scope<'_>) -> Result<String, Box<Diagnostic>> {
     match key.to_text() {
         Some(text) => Ok(text),
         None => {
@@ -165,6 +163,11 @@ pub(crate) fn reference_root(expr: &Expression) -> Option<&str> {
 fn traversal(path: &Traversal, scope: &Scope<'_>) -> Outcome {
     let whole = span_of(path);
     if let Expression::Variable(name) = &path.expr {
+        if let Some(TraversalOperator::GetAttr(first)) = path.operators.first().map(|op| op.value())
+            && scope.ctx().has_failed(name.as_str(), first.as_str())
+        {
+            return fail(scope.ctx(), whole, CONSEQUENCE, "");
+        }
         return match scope.lookup(name.as_str()) {
             Some(value) => follow(value, &path.operators, whole, scope),
             None => unknown_name(name.as_str(), span_of(&path.expr), whole, scope),
@@ -239,7 +242,8 @@ fn attribute<'v>(
             Some(found) => Ok(found),
             None => {
                 let hint = suggest::hint(name, items.keys().map(String::as_str));
-                let detail = format!("This object does not have an attribute named {name:?}.{hint}");
+                let detail =
+                    format!("This object does not have an attribute named {name:?}.{hint}");
                 fail(ctx, span, "Unsupported attribute", detail)
             }
         },
@@ -279,7 +283,9 @@ fn element<'v>(
         },
         Value::Object(items) => match key.to_text() {
             Some(name) => items.get(&name),
-            None => return fail(ctx, span, "Invalid index", "The key of an object must be a string."),
+            None => {
+                return fail(ctx, span, "Invalid index", "The key of an object must be a string.");
+            }
         },
         other => {
             let detail = format!("{} has no elements.", sentence_kind(other.kind()));
@@ -288,7 +294,8 @@ fn element<'v>(
     };
     found.map_or_else(
         || {
-            let detail = "The given index or key does not identify an element in this collection value.";
+            let detail =
+                "The given index or key does not identify an element in this collection value.";
             fail(ctx, span, "Invalid index", detail)
         },
         Ok,
@@ -323,7 +330,7 @@ fn conditional(cond: &Conditional, scope: &Scope<'_>) -> Outcome {
     };
     ctx.charge(value.cost() + other.cost(), span_of(cond))?;
     let common = Type::unify(&Type::of(&value), &Type::of(&other));
-    match common.and_then(|ty| types::convert(&value, &ty).ok()) {
+    match common.and_then(|ty| types::convert(&value, &ty, ctx).ok()) {
         Some(value) => Ok(value),
         None => {
             let detail = format!(
@@ -348,7 +355,7 @@ fn function_call(call: &FuncCall, scope: &Scope<'_>) -> Outcome {
         ("can", [arg]) => return Ok(Value::Bool(expression(arg, scope).is_ok())),
         ("convert", [value, ty]) => {
             let ty = Type::parse(ty, ctx)?;
-            let converted = types::convert(&expression(value, scope)?, &ty);
+            let converted = types::convert(&expression(value, scope)?, &ty, ctx);
             return converted.or_else(|reason| {
                 let detail = format!("Cannot convert the value: {reason}.");
                 fail(ctx, span_of(*value), "Invalid function argument", detail)
@@ -384,11 +391,7 @@ fn function_call(call: &FuncCall, scope: &Scope<'_>) -> Outcome {
     functions::call(function, values, &spans, name_span, whole, ctx)
 }
 
-fn first_without_problem(
-    args: &[&Expression],
-    span: Range<usize>,
-    scope: &Scope<'_>,
-) -> Outcome {
+fn first_without_problem(args: &[&Expression], span: Range<usize>, scope: &Scope<'_>) -> Outcome {
     let mut problems = Vec::new();
     for arg in args {
         match expression(arg, scope) {
@@ -500,8 +503,10 @@ pub(crate) fn pairs(
             fail(ctx, span, "Iteration over null value", "A null value cannot be iterated over.")
         }
         other => {
-            let detail =
-                format!("{} cannot be iterated over; a list or object can.", sentence_kind(other.kind()));
+            let detail = format!(
+                "{} cannot be iterated over; a list or object can.",
+                sentence_kind(other.kind())
+            );
             fail(ctx, span, "Iteration over non-iterable value", detail)
         }
     }
@@ -549,14 +554,15 @@ fn for_expression(expr: &ForExpr, scope: &Scope<'_>) -> Outcome {
             if let Value::List(group) = object.entry(key).or_insert(Value::List(Vec::new())) {
                 group.push(value);
             }
-        } else if object.contains_key(&key) {
+            continue;
+        }
+        if object.contains_key(&key) {
             let detail = format!(
                 "Two items have the key {key:?}; with \"...\" behind the value they are grouped."
             );
             return fail(ctx, span_of(key_expr), "Duplicate object key", detail);
-        } else {
-            object.insert(key, value);
         }
+        object.insert(key, value);
     }
     Ok(if expr.key_expr.is_some() { Value::Object(object) } else { Value::List(list) })
 }

@@ -26,6 +26,8 @@ pub struct Fields<'f> {
     span: Range<usize>,
     known_attributes: Vec<&'static str>,
     known_blocks: Vec<&'static str>,
+    /// Everything is read, so nothing is unknown.
+    open: bool,
 }
 
 /// Reads a whole file; gives what `read` made of it, and every problem.
@@ -59,6 +61,7 @@ impl<'f> Fields<'f> {
             span,
             known_attributes: Vec::new(),
             known_blocks: Vec::new(),
+            open: false,
         }
     }
 
@@ -105,7 +108,7 @@ impl<'f> Fields<'f> {
 
     fn report(&self, problem: Diagnostic) {
         let mut problems = self.problems.borrow_mut();
-        if problems.len() < limits::DIAGNOSTICS {
+        if problems.len() < limits::DIAGNOSTICS && !problem.is_consequence() {
             problems.push(problem);
         }
     }
@@ -184,9 +187,9 @@ impl<'f> Fields<'f> {
     /// A duration in nanoseconds: `"1h30m"`, or a whole number of nanoseconds.
     pub fn duration(&mut self, name: &'static str) -> Option<i64> {
         self.convert(name, |value| match value {
-            Value::Number(number) => {
-                number.as_i64().ok_or_else(|| "a whole number of nanoseconds is required".to_owned())
-            }
+            Value::Number(number) => number
+                .as_i64()
+                .ok_or_else(|| "a whole number of nanoseconds is required".to_owned()),
             Value::String(text) => parse_duration(text)
                 .ok_or_else(|| format!("invalid duration {text:?}; write for example \"1h30m\"")),
             _ => Err("a duration such as \"1h30m\" is required".to_owned()),
@@ -236,7 +239,8 @@ impl<'f> Fields<'f> {
     pub fn require(&self, names: &[&str]) {
         for name in names {
             if !self.is_set(name) {
-                let detail = format!("The argument {name:?} is required, but no definition was found.");
+                let detail =
+                    format!("The argument {name:?} is required, but no definition was found.");
                 self.error(self.span(), "Missing required argument", detail);
             }
         }
@@ -296,8 +300,13 @@ impl<'f> Fields<'f> {
         let mut result: Option<(Value, Range<usize>)> = None;
         let problems = self.problems;
         self.each(kind, &mut |instance| {
-            let mut fields =
-                Fields::new(instance.body, instance.labels, instance.span, instance.scope, problems);
+            let mut fields = Fields::new(
+                instance.body,
+                instance.labels,
+                instance.span,
+                instance.scope,
+                problems,
+            );
             fields.check_labels(kind, &[]);
             let value = fields.everything();
             match &result {
@@ -313,6 +322,7 @@ impl<'f> Fields<'f> {
 
     /// All fields without a schema, in the form of [`Fields::value_block`].
     pub fn everything(&mut self) -> Value {
+        self.open = true;
         let mut object = BTreeMap::new();
         for attribute in self.body.attributes().map(Attribute::new) {
             match eval::expression(attribute.expr(), self.scope) {
@@ -329,13 +339,15 @@ impl<'f> Fields<'f> {
             let outcome = dynamic::instances(block, self.scope, &mut |instance| {
                 let Instance { body, labels, span, scope } = instance;
                 let mut fields = Fields::new(body, Vec::new(), span, scope, problems);
-                let inner = labels.into_iter().rev().fold(fields.everything(), |inner, (label, _)| {
-                    Value::Object(BTreeMap::from([(label, Value::List(vec![inner]))]))
-                });
+                let inner =
+                    labels.into_iter().rev().fold(fields.everything(), |inner, (label, _)| {
+                        Value::Object(BTreeMap::from([(label, Value::List(vec![inner]))]))
+                    });
                 match object.entry(kind.clone()).or_insert_with(|| Value::List(Vec::new())) {
                     Value::List(items) => items.push(inner),
                     _ => {
-                        let detail = format!("{kind:?} is given both as an argument and as a block.");
+                        let detail =
+                            format!("{kind:?} is given both as an argument and as a block.");
                         fields.error(fields.span(), "Attribute redefined", detail);
                     }
                 }
@@ -388,6 +400,9 @@ impl<'f> Fields<'f> {
 
     /// Reports what no line of the reader has named.
     fn report_unknown(&self) {
+        if self.open {
+            return;
+        }
         for attribute in self.body.attributes().map(Attribute::new) {
             let name = attribute.name();
             if self.known_attributes.contains(&name) {

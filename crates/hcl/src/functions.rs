@@ -114,7 +114,8 @@ pub(crate) fn call(
         return fail(ctx, whole, "Not enough function arguments", detail);
     }
     if function.rest.is_none() && values.len() > function.params.len() {
-        let detail = format!("Function {name:?} expects only {} argument(s).", function.params.len());
+        let detail =
+            format!("Function {name:?} expects only {} argument(s).", function.params.len());
         let span = spans[function.params.len()].clone();
         return fail(ctx, span, "Too many function arguments", detail);
     }

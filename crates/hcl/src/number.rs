@@ -64,11 +64,13 @@ impl Number {
     }
 
     pub(crate) fn add(self, other: Number) -> Option<Number> {
-        decimal(self, other, i128::checked_add).or_else(|| Self::from_f64(self.as_f64() + other.as_f64()))
+        decimal(self, other, i128::checked_add)
+            .or_else(|| Self::from_f64(self.as_f64() + other.as_f64()))
     }
 
     pub(crate) fn sub(self, other: Number) -> Option<Number> {
-        decimal(self, other, i128::checked_sub).or_else(|| Self::from_f64(self.as_f64() - other.as_f64()))
+        decimal(self, other, i128::checked_sub)
+            .or_else(|| Self::from_f64(self.as_f64() - other.as_f64()))
     }
 
     pub(crate) fn mul(self, other: Number) -> Option<Number> {
@@ -93,7 +95,8 @@ impl Number {
 
     /// The remainder with the sign of the dividend; none for a division by zero.
     pub(crate) fn rem(self, other: Number) -> Option<Number> {
-        decimal(self, other, i128::checked_rem).or_else(|| Self::from_f64(self.as_f64() % other.as_f64()))
+        decimal(self, other, i128::checked_rem)
+            .or_else(|| Self::from_f64(self.as_f64() % other.as_f64()))
     }
 
     pub(crate) fn neg(self) -> Number {

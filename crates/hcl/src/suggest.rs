@@ -4,14 +4,11 @@
 const LONGEST_NAME: usize = 64;
 
 /// The known name that is nearest to `name`, if it is near enough to be a slip of the hand.
-pub(crate) fn nearest<'k>(
-    name: &str,
-    known: impl IntoIterator<Item = &'k str>,
-) -> Option<&'k str> {
+pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if name.len() > LONGEST_NAME {
         return None;
     }
-    let allowed = (name.chars().count() / 3).clamp(1, 3);
+    let allowed = ((name.chars().count() + 1) / 3).clamp(1, 3);
     known
         .into_iter()
         .map(|candidate| (distance(name, candidate), candidate))

@@ -53,11 +53,41 @@ fn syntax_error(source: &Source, error: &hcl_edit::parser::Error) -> Diagnostic 
     let width = source.text()[at..].chars().next().map_or(0, char::len_utf8);
     let message = error.message();
     if source.text()[at..].trim().is_empty() {
-        let detail =
-            format!("The file ends within a block, expression or text: {message}. Is a closing brace or marker missing?");
+        let detail = format!(
+            "The file ends within a block, expression or text: {message}. Is a closing brace or marker missing?"
+        );
         return source.error(at..at + width, "Unexpected end of file", detail);
     }
+    let rest = &source.text()[at..];
+    if message.contains("redefined attribute") {
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let detail =
+            format!("The argument {name:?} was already set. Each argument may be set only once.");
+        return source.error(at..at + name.len(), "Attribute redefined", detail);
+    }
+    if rest.starts_with('"') {
+        return quotation_error(source, at, message);
+    }
     source.error(at..at + width, "Invalid syntax", format!("{}.", sentence(message)))
+}
+
+/// The parser stops at the opening quotation mark both of a text it cannot read and of a name that
+/// must not be quoted.
+fn quotation_error(source: &Source, at: usize, message: &str) -> Diagnostic {
+    let line = source.text()[at + 1..].lines().next().unwrap_or("");
+    if let Some((name, after)) = line.split_once('"')
+        && after.trim_start().starts_with('=')
+    {
+        let span = at..at + name.len() + 2;
+        return source.error(span, "Invalid argument name", "Argument names must not be quoted.");
+    }
+    let detail = format!(
+        "{}. If a text in quotes starts here, it may not be closed in its line, or an interpolation in \
+         it is wrong.",
+        sentence(message)
+    );
+    source.error(at..at + 1, "Invalid syntax", detail)
 }
 
 fn sentence(message: &str) -> String {
@@ -182,21 +212,23 @@ fn check_size(source: &Source, limits: &Limits) -> Result<(), Diagnostic> {
             Some(Open::Quoted) => match bytes[at] {
                 b'"' => close(&mut open),
                 b'\\' => 2,
-                _ => template_step(&mut open, &text[at..]),
+                _ => template_step(&mut open, &bytes[at..]),
             },
             Some(Open::Heredoc(marker)) => {
                 let line_start = at == 0 || bytes[at - 1] == b'\n';
                 if line_start && ends_heredoc(text, at, marker) {
                     close(&mut open)
                 } else {
-                    template_step(&mut open, &text[at..])
+                    template_step(&mut open, &bytes[at..])
                 }
             }
             Some(Open::Bracket { items, brace }) => {
                 if matches!(bytes[at], b'=' | b':') && *brace {
                     *items += 1;
                     if *items > ITEMS_PER_BODY {
-                        let detail = format!("At most {ITEMS_PER_BODY} items may stand in one pair of braces.");
+                        let detail = format!(
+                            "At most {ITEMS_PER_BODY} items may stand in one pair of braces."
+                        );
                         return Err(source.error(at..at + 1, "Too many items", detail));
                     }
                 }
@@ -222,11 +254,11 @@ fn close(open: &mut Vec<Open<'_>>) -> usize {
 }
 
 /// One step in literal text, where `${` and `%{` open an expression.
-fn template_step(open: &mut Vec<Open<'_>>, rest: &str) -> usize {
-    if rest.starts_with("$${") || rest.starts_with("%%{") {
+fn template_step(open: &mut Vec<Open<'_>>, rest: &[u8]) -> usize {
+    if rest.starts_with(b"$${") || rest.starts_with(b"%%{") {
         return 3;
     }
-    if rest.starts_with("${") || rest.starts_with("%{") {
+    if rest.starts_with(b"${") || rest.starts_with(b"%{") {
         open.push(Open::Bracket { items: 0, brace: false });
         return 2;
     }
@@ -244,7 +276,10 @@ fn bracket_step<'t>(open: &mut Vec<Open<'t>>, text: &'t str, at: usize) -> usize
         b'#' => return line_length(rest),
         b'/' if rest.starts_with(b"//") => return line_length(rest),
         b'/' if rest.starts_with(b"/*") => {
-            return text.get(at..).and_then(|rest| rest.find("*/")).map_or(rest.len(), |end| end + 2);
+            return text
+                .get(at..)
+                .and_then(|rest| rest.find("*/"))
+                .map_or(rest.len(), |end| end + 2);
         }
         b'<' if rest.starts_with(b"<<") => {
             let line = line_length(rest);
@@ -267,8 +302,9 @@ fn line_length(rest: &[u8]) -> usize {
 fn ends_heredoc(text: &str, at: usize, marker: &str) -> bool {
     let Some(rest) = text.get(at..) else { return false };
     let rest = rest.trim_start_matches([' ', '\t']);
-    rest.strip_prefix(marker)
-        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-'))
+    rest.strip_prefix(marker).is_some_and(|rest| {
+        !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+    })
 }
 
 #[cfg(test)]

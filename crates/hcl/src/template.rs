@@ -208,10 +208,8 @@ fn for_directive(
     let head = &directive.for_expr;
     let collection = eval::expression(&head.collection_expr, scope)?;
     let key_name = head.key_var.as_ref().map(|name| name.as_str());
-    let edges = Edges {
-        start: head.strip.strip_end(),
-        end: directive.endfor_expr.strip.strip_start(),
-    };
+    let edges =
+        Edges { start: head.strip.strip_end(), end: directive.endfor_expr.strip.strip_start() };
     for (key, value) in eval::pairs(collection, span_of(&head.collection_expr), scope.ctx())? {
         scope.ctx().charge(1, span_of(&head.collection_expr))?;
         let names = eval::loop_names(key_name, head.value_var.as_str(), key, value);

@@ -6,6 +6,7 @@ use crate::eval;
 use crate::value::Value;
 use hcl_edit::Span;
 use hcl_edit::expr::{Expression, FuncCall, ObjectKey};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -61,10 +62,7 @@ impl fmt::Display for Type {
 
 impl Type {
     /// Reads a type constraint such as `list(object({ name = string }))`.
-    pub(crate) fn parse(
-        expr: &Expression,
-        ctx: &EvalContext<'_>,
-    ) -> Result<Type, Box<Diagnostic>> {
+    pub(crate) fn parse(expr: &Expression, ctx: &EvalContext<'_>) -> Result<Type, Box<Diagnostic>> {
         match expr {
             Expression::Parenthesis(inner) => Type::parse(inner.inner(), ctx),
             // Older files write the type in quotes.
@@ -101,9 +99,12 @@ impl Type {
             (a, b) if a == b => Some(a.clone()),
             (Type::String, Type::Number | Type::Bool)
             | (Type::Number | Type::Bool, Type::String) => Some(Type::String),
-            (Type::Tuple(x), Type::Tuple(y)) if x.len() == y.len() => {
-                x.iter().zip(y).map(|(a, b)| Type::unify(a, b)).collect::<Option<_>>().map(Type::Tuple)
-            }
+            (Type::Tuple(x), Type::Tuple(y)) if x.len() == y.len() => x
+                .iter()
+                .zip(y)
+                .map(|(a, b)| Type::unify(a, b))
+                .collect::<Option<_>>()
+                .map(Type::Tuple),
             (Type::Object(x), Type::Object(y)) if x.keys().eq(y.keys()) => {
                 let attrs = x.iter().zip(y.values()).map(|((name, a), b)| {
                     Some((name.clone(), Attribute::required(Type::unify(&a.ty, &b.ty)?)))
@@ -175,9 +176,11 @@ fn parse_call(
         ("list", inner) => Ok(Type::List(Box::new(Type::parse(inner, ctx)?))),
         ("set", inner) => Ok(Type::Set(Box::new(Type::parse(inner, ctx)?))),
         ("map", inner) => Ok(Type::Map(Box::new(Type::parse(inner, ctx)?))),
-        ("tuple", Expression::Array(items)) => {
-            items.iter().map(|item| Type::parse(item, ctx)).collect::<Result<_, _>>().map(Type::Tuple)
-        }
+        ("tuple", Expression::Array(items)) => items
+            .iter()
+            .map(|item| Type::parse(item, ctx))
+            .collect::<Result<_, _>>()
+            .map(Type::Tuple),
         ("object", Expression::Object(items)) => {
             let mut attrs = BTreeMap::new();
             for (key, value) in items.iter() {
@@ -194,10 +197,7 @@ fn parse_call(
     }
 }
 
-fn parse_attribute(
-    expr: &Expression,
-    ctx: &EvalContext<'_>,
-) -> Result<Attribute, Box<Diagnostic>> {
+fn parse_attribute(expr: &Expression, ctx: &EvalContext<'_>) -> Result<Attribute, Box<Diagnostic>> {
     let Expression::FuncCall(call) = expr else {
         return Type::parse(expr, ctx).map(Attribute::required);
     };
@@ -210,7 +210,7 @@ fn parse_attribute(
         [ty, default] => {
             let ty = Type::parse(ty, ctx)?;
             let value = eval::expression(default, &Scope::root(ctx))?;
-            let value = convert(&value, &ty).map_err(|reason| {
+            let value = convert(&value, &ty, ctx).map_err(|reason| {
                 let span = default.span().unwrap_or_default();
                 Box::new(ctx.source().error(span, "Invalid default value", format!("{reason}.")))
             })?;
@@ -222,7 +222,7 @@ fn parse_attribute(
 }
 
 /// Converts a value to a type, as HCL does; the error says what is required and where.
-pub(crate) fn convert(value: &Value, ty: &Type) -> Result<Value, String> {
+pub(crate) fn convert(value: &Value, ty: &Type, ctx: &EvalContext<'_>) -> Result<Value, String> {
     let required = |what: &str| Err(format!("{what} required"));
     match (ty, value) {
         (_, Value::Null) => Ok(Value::Null),
@@ -236,25 +236,26 @@ pub(crate) fn convert(value: &Value, ty: &Type) -> Result<Value, String> {
         (Type::Bool, value) => {
             value.to_bool().map(Value::Bool).ok_or_else(|| "a bool is required".to_owned())
         }
-        (Type::List(inner), Value::List(items)) => elements(items, inner).map(Value::List),
+        (Type::List(inner), Value::List(items)) => elements(items, inner, ctx).map(Value::List),
         (Type::Set(inner), Value::List(items)) => {
-            elements(items, inner).map(|items| Value::List(to_set(items)))
+            elements(items, inner, ctx).map(|items| Value::List(to_set(items)))
         }
         (Type::Tuple(types), Value::List(items)) if types.len() == items.len() => {
             let items = types.iter().zip(items).enumerate().map(|(index, (ty, item))| {
-                convert(item, ty).map_err(|reason| format!("element {index}: {reason}"))
+                convert(item, ty, ctx).map_err(|reason| format!("element {index}: {reason}"))
             });
             items.collect::<Result<_, _>>().map(Value::List)
         }
         (Type::Map(inner), Value::Object(items)) => {
             let inner = common(items.values(), inner)?;
             let items = items.iter().map(|(key, item)| {
-                let item = convert(item, &inner).map_err(|r| format!("element {key:?}: {r}"))?;
+                let item =
+                    convert(item, &inner, ctx).map_err(|r| format!("element {key:?}: {r}"))?;
                 Ok((key.clone(), item))
             });
             items.collect::<Result<_, String>>().map(Value::Object)
         }
-        (Type::Object(attrs), Value::Object(items)) => object(items, attrs),
+        (Type::Object(attrs), Value::Object(items)) => object(items, attrs, ctx),
         (Type::List(inner), _) => required(&format!("list of {inner}")),
         (Type::Set(inner), _) => required(&format!("set of {inner}")),
         (Type::Map(inner), _) => required(&format!("map of {inner}")),
@@ -264,35 +265,47 @@ pub(crate) fn convert(value: &Value, ty: &Type) -> Result<Value, String> {
 }
 
 /// The element type of a collection whose constraint leaves it open.
-fn common<'v>(items: impl Iterator<Item = &'v Value>, inner: &Type) -> Result<Type, String> {
+fn common<'t, 'v>(
+    items: impl Iterator<Item = &'v Value>,
+    inner: &'t Type,
+) -> Result<Cow<'t, Type>, String> {
     if *inner != Type::Any {
-        return Ok(inner.clone());
+        return Ok(Cow::Borrowed(inner));
     }
     let types: Vec<Type> = items.map(Type::of).collect();
-    unify_all(types.iter()).ok_or_else(|| "all elements must have the same type".to_owned())
+    unify_all(types.iter())
+        .map(Cow::Owned)
+        .ok_or_else(|| "all elements must have the same type".to_owned())
 }
 
-fn elements(items: &[Value], inner: &Type) -> Result<Vec<Value>, String> {
+fn elements(items: &[Value], inner: &Type, ctx: &EvalContext<'_>) -> Result<Vec<Value>, String> {
     let inner = common(items.iter(), inner)?;
     let items = items.iter().enumerate();
     items
-        .map(|(i, item)| convert(item, &inner).map_err(|reason| format!("element {i}: {reason}")))
+        .map(|(i, item)| {
+            convert(item, &inner, ctx).map_err(|reason| format!("element {i}: {reason}"))
+        })
         .collect()
 }
 
 fn object(
     items: &BTreeMap<String, Value>,
     attrs: &BTreeMap<String, Attribute>,
+    ctx: &EvalContext<'_>,
 ) -> Result<Value, String> {
+    // The type may be larger than the value: each absent attribute is filled in.
+    let defaults = attrs.values().filter_map(|attr| attr.default.as_ref());
+    if !ctx.spend(attrs.len() as u64 + defaults.map(Value::cost).sum::<u64>()) {
+        return Err("a value within the limit for one file is required".to_owned());
+    }
     let mut result = BTreeMap::new();
     for (name, attr) in attrs {
         let value = match items.get(name) {
             Some(Value::Null) | None if attr.default.is_some() => {
                 attr.default.clone().unwrap_or(Value::Null)
             }
-            Some(value) => {
-                convert(value, &attr.ty).map_err(|reason| format!("attribute {name:?}: {reason}"))?
-            }
+            Some(value) => convert(value, &attr.ty, ctx)
+                .map_err(|reason| format!("attribute {name:?}: {reason}"))?,
             None if attr.optional => Value::Null,
             None => return Err(format!("attribute {name:?} is required")),
         };

@@ -2,7 +2,7 @@
 //! that `var` and `local` have in the end.
 
 use crate::context::{EvalContext, Random, Scope};
-use crate::diagnostic::{Diagnostic, Diagnostics, Source};
+use crate::diagnostic::{CONSEQUENCE, Diagnostic, Diagnostics, Source};
 use crate::eval;
 use crate::limits::{self, Limits};
 use crate::suggest;
@@ -151,7 +151,10 @@ pub fn resolve(
         let given = assignments.iter().rev().find(|given| given.name == variable.declaration.name);
         match variable.value(given, ctx) {
             Ok(value) => values.push((variable, value)),
-            Err(problem) => problems.add(*problem),
+            Err(problem) => {
+                ctx.fail("var", &variable.declaration.name);
+                problems.add(*problem);
+            }
         }
     }
     for (variable, value) in values {
@@ -171,7 +174,7 @@ struct Problems(Diagnostics);
 
 impl Problems {
     fn add(&mut self, problem: Diagnostic) {
-        if self.0.len() < limits::DIAGNOSTICS {
+        if self.0.len() < limits::DIAGNOSTICS && !problem.is_consequence() {
             self.0.push(problem);
         }
     }
@@ -249,7 +252,10 @@ fn declared<'b>(
                     let default_span = attribute.value_span();
                     let rules = Vec::new();
                     let ty = None;
-                    add(Variable { declaration, span, ty, default, default_span, rules, broken }, problems);
+                    add(
+                        Variable { declaration, span, ty, default, default_span, rules, broken },
+                        problems,
+                    );
                 }
             }
             _ => {}
@@ -370,10 +376,11 @@ impl<'b> Variable<'b> {
     fn check_default(&mut self, ctx: &EvalContext<'_>, problems: &mut Problems) {
         let Some(default) = &self.default else { return };
         match &self.ty {
-            Some(ty) => match types::convert(default, ty) {
+            Some(ty) => match types::convert(default, ty, ctx) {
                 Ok(value) => self.default = Some(value),
                 Err(reason) => {
                     self.broken = true;
+                    self.default = None;
                     let detail = format!(
                         "This default value is not compatible with the variable's type constraint: \
                          {reason}."
@@ -398,7 +405,7 @@ impl<'b> Variable<'b> {
         let Some(given) = given else {
             return match &self.default {
                 Some(value) => Ok(value.clone()),
-                None if self.broken => Ok(Value::Null),
+                None if self.broken => eval::fail(ctx, self.span.clone(), CONSEQUENCE, ""),
                 None => {
                     let detail = "A used variable must be set or have a default value.";
                     let summary = format!("Unset variable {name:?}");
@@ -414,11 +421,12 @@ impl<'b> Variable<'b> {
         let value = match &given.value {
             Assigned::Value(value) => value.clone(),
             Assigned::Text(text) if self.takes_text() => Value::string(text.as_str()),
-            Assigned::Text(text) => evaluate_text(text, given, ctx)
-                .map_err(|problem| invalid(format!("{}: {}", problem.summary, problem.detail)))?,
+            Assigned::Text(text) => evaluate_text(text, given, ctx).map_err(|problem| {
+                invalid(format!("{}: {}", problem.summary, problem.detail.trim_end_matches('.')))
+            })?,
         };
         match &self.ty {
-            Some(ty) => types::convert(&value, ty).map_err(invalid),
+            Some(ty) => types::convert(&value, ty, ctx).map_err(invalid),
             None => Ok(value),
         }
     }
@@ -460,16 +468,16 @@ impl<'b> Rule<'b> {
         }
         if condition.is_none() || message.is_none() {
             let detail = "A validation needs the arguments \"condition\" and \"error_message\".";
-            problems.add(ctx.source().error(block.kind_span(), "Missing required argument", detail));
+            problems.add(ctx.source().error(
+                block.kind_span(),
+                "Missing required argument",
+                detail,
+            ));
         }
         Some(Rule { span: block.kind_span(), condition: condition?, message: message? })
     }
 
-    fn check(
-        &self,
-        variable: &Variable<'_>,
-        ctx: &EvalContext<'_>,
-    ) -> Result<(), Box<Diagnostic>> {
+    fn check(&self, variable: &Variable<'_>, ctx: &EvalContext<'_>) -> Result<(), Box<Diagnostic>> {
         let scope = Scope::root(ctx);
         let holds = eval::expression(self.condition.expr(), &scope)?.to_bool();
         match holds {
@@ -534,7 +542,10 @@ fn resolve_locals(body: &Body, ctx: &mut EvalContext<'_>, problems: &mut Problem
         done.insert(name);
         match eval::expression(locals[name].expr(), &Scope::root(ctx)) {
             Ok(value) => ctx.insert("local", name, value),
-            Err(problem) => problems.add(*problem),
+            Err(problem) => {
+                ctx.fail("local", name);
+                problems.add(*problem);
+            }
         }
         for waiting in wanted_by.get(name).into_iter().flatten() {
             if let Some(count) = waits.get_mut(waiting) {
@@ -546,12 +557,19 @@ fn resolve_locals(body: &Body, ctx: &mut EvalContext<'_>, problems: &mut Problem
         }
     }
     let stuck: Vec<&str> = locals.keys().filter(|name| !done.contains(*name)).copied().collect();
+    for name in &stuck {
+        ctx.fail("local", name);
+    }
     if let Some(first) = stuck.first() {
         let detail = format!(
             "These local values refer to each other or to one that does: {}.",
             stuck.join(", ")
         );
-        problems.add(ctx.source().error(locals[first].name_span(), "Cycle in local values", detail));
+        problems.add(ctx.source().error(
+            locals[first].name_span(),
+            "Cycle in local values",
+            detail,
+        ));
     }
 }
 

@@ -70,7 +70,10 @@ impl<'s> Lexer<'s> {
                 self.at += end;
                 Token::Word(rest[..end].to_owned())
             }
-            c => return self.fail(start..start + c.len_utf8(), format!("Unexpected character {c:?}.")),
+            c => {
+                return self
+                    .fail(start..start + c.len_utf8(), format!("Unexpected character {c:?}."));
+            }
         };
         Ok((token, start..self.at))
     }
@@ -170,7 +173,10 @@ impl<'s> Lexer<'s> {
             lines.push(line.strip_suffix('\r').unwrap_or(line));
             at = end + 1;
         }
-        self.fail(start..start + 2, format!("The heredoc does not end: a line {marker:?} is missing."))
+        self.fail(
+            start..start + 2,
+            format!("The heredoc does not end: a line {marker:?} is missing."),
+        )
     }
 }
 

@@ -22,7 +22,9 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         let number = u128::try_from(args.int(2)?).map_err(|_| "netnum must not be negative")?;
         let bits = length - network.length;
         if bits < 128 && number >> bits != 0 {
-            return Err(format!("prefix extension of {bits} does not fit a subnet number {number}"));
+            return Err(format!(
+                "prefix extension of {bits} does not fit a subnet number {number}"
+            ));
         }
         let base = network.base | shift(number, network.width - length);
         Ok(Network { base, length, ..network }.to_string().into())
@@ -95,9 +97,13 @@ fn host(args: &Args<'_>) -> Result<Value, String> {
     let distance = number.unsigned_abs();
     let outside = if number < 0 { distance.saturating_sub(1) } else { distance };
     if bits < 128 && outside >> bits != 0 {
-        return Err(format!("prefix of {} does not accommodate a host numbered {number}", network.length));
+        return Err(format!(
+            "prefix of {} does not accommodate a host numbered {number}",
+            network.length
+        ));
     }
-    let hosts = !network.mask() & if network.width == 32 { u128::from(u32::MAX) } else { u128::MAX };
+    let hosts =
+        !network.mask() & if network.width == 32 { u128::from(u32::MAX) } else { u128::MAX };
     let place = if number < 0 { hosts - (distance - 1) } else { distance };
     Ok(network.address(network.base | place).to_string().into())
 }

@@ -21,7 +21,8 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         .rest(("vals", Kind::Nullable)),
     Function::new("coalescelist", &[("vals", Kind::Nullable)], |args| {
         let lists = args.take_all().into_iter();
-        let mut filled = lists.filter(|list| matches!(list, Value::List(items) if !items.is_empty()));
+        let mut filled =
+            lists.filter(|list| matches!(list, Value::List(items) if !items.is_empty()));
         filled.next().ok_or_else(|| "no non-null, non-empty list".to_owned())
     })
     .rest(("vals", Kind::Nullable)),
@@ -103,13 +104,16 @@ pub(crate) const FUNCTIONS: &[Function] = &[
             match map {
                 Value::Object(items) => result.extend(items),
                 Value::Null => {}
-                other => return Err(format!("arguments must be maps or objects, not {}", other.kind())),
+                other => {
+                    return Err(format!("arguments must be maps or objects, not {}", other.kind()));
+                }
             }
         }
         Ok(Value::Object(result))
     })
     .rest(("maps", Kind::Nullable)),
-    Function::new("range", &[("params", Kind::Num)], |args| range(args)).rest(("params", Kind::Num)),
+    Function::new("range", &[("params", Kind::Num)], |args| range(args))
+        .rest(("params", Kind::Num)),
     Function::new("reverse", &[("list", Kind::Any)], |args| match args.value(0) {
         Value::List(items) => Ok(Value::List(items.iter().rev().cloned().collect())),
         Value::String(text) => Ok(Value::String(text.chars().rev().collect())),
@@ -126,8 +130,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         Ok(Value::List(common))
     })
     .rest(("sets", Kind::List)),
-    Function::new("setproduct", &[("sets", Kind::List)], |args| product(args))
-        .rest(("sets", Kind::List)),
+    Function::new("setproduct", &[("sets", Kind::List)], product).rest(("sets", Kind::List)),
     Function::new("setunion", &[("sets", Kind::List)], |args| {
         let lists = args.take_all().into_iter();
         Ok(Value::List(types::to_set(lists.flat_map(into_items).collect())))
@@ -189,7 +192,7 @@ fn coalesce(args: &Args<'_>) -> Result<Value, String> {
         .try_fold(Type::Any, |common, value| Type::unify(&common, &Type::of(value)))
         .ok_or("all arguments must have the same type")?;
     let first = args.all().iter().find(|value| !value.is_null());
-    types::convert(first.ok_or("no non-null arguments")?, &common)
+    types::convert(first.ok_or("no non-null arguments")?, &common, args.ctx)
 }
 
 fn range(args: &Args<'_>) -> Result<Value, String> {
@@ -208,7 +211,8 @@ fn range(args: &Args<'_>) -> Result<Value, String> {
     if step == zero {
         return Err("step must not be zero".to_owned());
     }
-    let before_end = if step.order(zero) == Ordering::Less { Ordering::Greater } else { Ordering::Less };
+    let before_end =
+        if step.order(zero) == Ordering::Less { Ordering::Greater } else { Ordering::Less };
     let mut items = Vec::new();
     let mut next = start;
     while next.order(end) == before_end {

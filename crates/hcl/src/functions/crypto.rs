@@ -29,9 +29,11 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("bcrypt", &[("str", Kind::Text), ("cost", Kind::Num)], |args| bcrypt_hash(args))
         .optional(1),
     Function::new("md5", TEXT, |args| Ok(hex(&Md5::digest(args.text(0))).into())),
-    Function::new("rsadecrypt", &[("ciphertext", Kind::Text), ("privatekey", Kind::Text)], |args| {
-        rsa_decrypt(args)
-    }),
+    Function::new(
+        "rsadecrypt",
+        &[("ciphertext", Kind::Text), ("privatekey", Kind::Text)],
+        |args| rsa_decrypt(args),
+    ),
     Function::new("sha1", TEXT, |args| Ok(hex(&Sha1::digest(args.text(0))).into())),
     Function::new("sha256", TEXT, |args| Ok(hex(&Sha256::digest(args.text(0))).into())),
     Function::new("sha512", TEXT, |args| Ok(hex(&Sha512::digest(args.text(0))).into())),
@@ -55,7 +57,8 @@ fn bcrypt_hash(args: &Args<'_>) -> Result<Value, String> {
     }
     let cost = u32::try_from(cost).map_err(|e| e.to_string())?;
     let hash = bcrypt::hash_with_salt(args.text(0), cost, (args.ctx.random)());
-    hash.map(|parts| parts.format_for_version(bcrypt::Version::TwoA).into()).map_err(|e| e.to_string())
+    hash.map(|parts| parts.format_for_version(bcrypt::Version::TwoA).into())
+        .map_err(|e| e.to_string())
 }
 
 fn rsa_decrypt(args: &Args<'_>) -> Result<Value, String> {

@@ -1,6 +1,6 @@
 //! Functions that write and read other formats.
 
-use super::{Function, Kind, yaml};
+use super::{Args, Function, Kind, yaml};
 use crate::number::Number;
 use crate::value::Value;
 use base64::Engine;
@@ -16,7 +16,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("base64encode", &[("str", Kind::Text)], |args| {
         Ok(STANDARD.encode(args.text(0)).into())
     }),
-    Function::new("csvdecode", &[("str", Kind::Text)], |args| csv_decode(args.text(0))),
+    Function::new("csvdecode", &[("str", Kind::Text)], |args| csv_decode(args)),
     Function::new("jsondecode", &[("str", Kind::Text)], |args| {
         args.reserve(args.text(0).len().saturating_mul(8))?;
         let value: Result<serde_json::Value, _> = serde_json::from_str(args.text(0));
@@ -29,7 +29,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     }),
     Function::new("urlencode", &[("str", Kind::Text)], |args| Ok(url_encode(args.text(0)).into())),
     Function::new("yamldecode", &[("src", Kind::Text)], |args| {
-        args.reserve(args.text(0).len().saturating_mul(16))?;
+        args.reserve(args.text(0).len().saturating_mul(yaml::growth(args.text(0))?))?;
         yaml::decode(args.text(0))
     }),
     Function::new("yamlencode", &[("value", Kind::Nullable)], |args| {
@@ -88,7 +88,8 @@ pub(super) fn json_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
-fn csv_decode(text: &str) -> Result<Value, String> {
+fn csv_decode(args: &Args<'_>) -> Result<Value, String> {
+    let text = args.text(0);
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let header = reader.headers().map_err(|e| format!("invalid CSV: {e}"))?.clone();
     if header.is_empty() {
@@ -102,8 +103,12 @@ fn csv_decode(text: &str) -> Result<Value, String> {
     let mut rows = Vec::new();
     for row in reader.records() {
         let row = row.map_err(|e| format!("invalid CSV: {e}"))?;
+        // Each row repeats the names of the columns.
+        args.reserve(header.as_slice().len() + row.as_slice().len() + 32 * row.len())?;
         let cells = header.iter().zip(row.iter());
-        rows.push(Value::Object(cells.map(|(name, cell)| (name.to_owned(), cell.into())).collect()));
+        rows.push(Value::Object(
+            cells.map(|(name, cell)| (name.to_owned(), cell.into())).collect(),
+        ));
     }
     Ok(Value::List(rows))
 }

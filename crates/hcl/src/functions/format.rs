@@ -246,7 +246,11 @@ fn general(number: f64, precision: Option<usize>) -> String {
     };
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+    let digits = if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits
+    };
     let significant = digits.bytes().filter(u8::is_ascii_digit).count();
     let most = precision.unwrap_or(significant.max(21)).max(1);
     if exponent < -4 || exponent >= i32::try_from(most).unwrap_or(i32::MAX) {

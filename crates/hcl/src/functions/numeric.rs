@@ -8,7 +8,8 @@ use std::cmp::Ordering;
 pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("abs", &[("num", Kind::Num)], |args| {
         let number = args.number(0);
-        Ok(if number.order(Number::Int(0)) == Ordering::Less { number.neg() } else { number }.into())
+        Ok(if number.order(Number::Int(0)) == Ordering::Less { number.neg() } else { number }
+            .into())
     }),
     Function::new("ceil", &[("num", Kind::Num)], |args| round(args.number(0), f64::ceil)),
     Function::new("floor", &[("num", Kind::Num)], |args| round(args.number(0), f64::floor)),
@@ -45,7 +46,9 @@ pub(crate) const FUNCTIONS: &[Function] = &[
 ];
 
 fn finite(value: f64) -> Result<Value, String> {
-    Number::from_f64(value).map(Value::Number).ok_or_else(|| "the result is not a number".to_owned())
+    Number::from_f64(value)
+        .map(Value::Number)
+        .ok_or_else(|| "the result is not a number".to_owned())
 }
 
 fn round(number: Number, how: fn(f64) -> f64) -> Result<Value, String> {
@@ -89,7 +92,8 @@ fn parse_int(text: &str, base: i64) -> Result<Value, String> {
         if digit >= base {
             return Err(invalid());
         }
-        let next = total.checked_mul(i128::from(base)).and_then(|t| t.checked_add(i128::from(digit)));
+        let next =
+            total.checked_mul(i128::from(base)).and_then(|t| t.checked_add(i128::from(digit)));
         total = next.ok_or_else(|| format!("{text:?} is too large"))?;
     }
     Ok(Number::Int(if negative { -total } else { total }).into())

@@ -38,7 +38,8 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("file", PATH, |args| {
         let bytes = read(args)?;
         let text = String::from_utf8(bytes);
-        text.map(Value::String).map_err(|_| "the file is not UTF-8 text; filebase64 reads it".to_owned())
+        text.map(Value::String)
+            .map_err(|_| "the file is not UTF-8 text; filebase64 reads it".to_owned())
     }),
     Function::new("filebase64", PATH, |args| Ok(STANDARD.encode(read(args)?).into())),
     Function::new("fileexists", PATH, |args| {

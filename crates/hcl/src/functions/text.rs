@@ -5,7 +5,11 @@ use crate::value::Value;
 use regex::RegexBuilder;
 
 /// Largest compiled size of a regular expression in bytes.
-const REGEX_SIZE: usize = 1 << 20;
+const REGEX_SIZE: usize = 256 << 10;
+/// Steps for compiling one, which may take milliseconds however short it is.
+const REGEX_STEPS: u64 = 5000;
+/// Bytes that each byte searched counts for, since a search may visit many states per byte.
+const REGEX_WEIGHT: usize = 64;
 
 const ONE: &[super::Param] = &[("str", Kind::Text)];
 
@@ -103,21 +107,28 @@ fn title(text: &str) -> String {
 /// The replacement may use `$1` and `${name}`, as in Go.
 fn regex_replace(args: &Args<'_>) -> Result<Value, String> {
     let (text, replacement) = (args.text(0), args.text(2));
+    if !args.ctx.spend(REGEX_STEPS) {
+        return Err(
+            "the file uses more regular expressions than is allowed for one file".to_owned()
+        );
+    }
     let regex = RegexBuilder::new(args.text(1))
         .size_limit(REGEX_SIZE)
         .dfa_size_limit(REGEX_SIZE)
         .build()
         .map_err(|error| format!("invalid regular expression: {error}"))?;
-    args.reserve(text.len())?;
+    args.reserve(text.len().saturating_mul(REGEX_WEIGHT))?;
+    let references = replacement.matches('$').count();
     let mut result = String::new();
     let mut last = 0;
     for hit in regex.captures_iter(text) {
         let whole = hit.get_match();
-        let before = result.len();
+        // No group is longer than the whole match.
+        let most = references.saturating_mul(whole.len()).saturating_add(replacement.len());
+        args.reserve(most.saturating_add(16))?;
         result.push_str(&text[last..whole.start()]);
         hit.expand(replacement, &mut result);
         last = whole.end();
-        args.reserve(result.len() - before + 16)?;
     }
     result.push_str(&text[last..]);
     Ok(result.into())

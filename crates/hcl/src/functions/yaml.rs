@@ -5,6 +5,26 @@ use crate::value::Value;
 use serde_yaml_ng::Value as Yaml;
 use std::collections::BTreeMap;
 
+/// Most aliases (`*name`) of a document. Nested within each other, this many make it grow
+/// 400-fold at most.
+const ALIASES: usize = 16;
+/// Growth of a document with that many aliases.
+const ALIAS_GROWTH: usize = 400;
+/// Growth of a document without aliases when it becomes a value.
+const PLAIN_GROWTH: usize = 16;
+
+/// How many times larger than its text a document may become.
+pub(super) fn growth(text: &str) -> Result<usize, String> {
+    // A star within a text may be counted as an alias, which only makes the call dearer.
+    match text.matches('*').count() {
+        0 => Ok(PLAIN_GROWTH),
+        count if count <= ALIASES || !text.contains('&') => {
+            Ok(if text.contains('&') { ALIAS_GROWTH } else { PLAIN_GROWTH })
+        }
+        _ => Err(format!("a document may have {ALIASES} aliases")),
+    }
+}
+
 pub(super) fn decode(text: &str) -> Result<Value, String> {
     let value: Yaml = serde_yaml_ng::from_str(text).map_err(|e| format!("invalid YAML: {e}"))?;
     from_yaml(value)

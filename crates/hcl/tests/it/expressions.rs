@@ -20,7 +20,10 @@ fn operators_convert_texts_to_numbers_and_bools() {
         ("1 == 1.0", "true"),
         ("[1, \"a\"] == [1, \"a\"]", "true"),
         ("null == var.none", "true"),
-        ("true && \"maybe\"", "Invalid operand: Unsuitable value for right operand: bool required."),
+        (
+            "true && \"maybe\"",
+            "Invalid operand: Unsuitable value for right operand: bool required.",
+        ),
         ("[] + 1", "Invalid operand: Unsuitable value for left operand: a number is required."),
         ("4 / 0", "Division by zero: Numbers cannot be divided by zero."),
     ]);
@@ -54,7 +57,10 @@ fn for_expressions_make_lists_objects_and_groups() {
         ("[for i, x in var.list : \"${i}${x}\" if i > 0]", "[\"1b\",\"2c\"]"),
         ("[for k, v in { b = 1, a = 2 } : \"${k}${v}\"]", "[\"a2\",\"b1\"]"),
         ("{ for u in var.users : u.name => u.age }", "{\"ada\":36,\"bob\":25}"),
-        ("{ for x in [\"aa\", \"ab\", \"b\"] : substr(x, 0, 1) => x... }", "{\"a\":[\"aa\",\"ab\"],\"b\":[\"b\"]}"),
+        (
+            "{ for x in [\"aa\", \"ab\", \"b\"] : substr(x, 0, 1) => x... }",
+            "{\"a\":[\"aa\",\"ab\"],\"b\":[\"b\"]}",
+        ),
         (
             "{ for x in [1, 2] : \"k\" => x }",
             "Duplicate object key: Two items have the key \"k\"; with \"...\" behind the value they are \
@@ -90,7 +96,7 @@ fn traversals_index_and_splat() {
         (
             "var.sx",
             "Unsupported attribute: This object does not have an attribute named \"sx\". Did you mean \
-             \"n\"?",
+             \"s\"?",
         ),
         (
             "var.none.x",
@@ -118,7 +124,10 @@ fn calls_expand_lists_and_try_is_lazy() {
         ("try(var.missing, var.list[9], \"last\")", "\"last\""),
         ("can(var.missing)", "false"),
         ("can(var.n)", "true"),
-        ("max(1...)", "Invalid expanding argument value: The expression before \"...\" must be a list."),
+        (
+            "max(1...)",
+            "Invalid expanding argument value: The expression before \"...\" must be a list.",
+        ),
         (
             "shout(1)",
             "Call to unknown function: There is no function named \"shout\". Did you mean \"sort\"?",

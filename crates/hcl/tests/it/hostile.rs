@@ -51,6 +51,122 @@ fn deep_values_and_wide_loops_reach_a_limit() {
 }
 
 #[test]
+fn values_larger_than_their_text_are_paid_for_before_they_are_built() {
+    let defaults = format!(
+        "variable \"v\" {{\n  type = list(object({{ a = optional(string, \"{}\") }}))\n  default = [{}]\n}}\n",
+        "x".repeat(10_000),
+        "{},".repeat(20_000)
+    );
+    assert_ne!(problem(&defaults), "fine");
+    let mut bomb = "a0: &a0 [x, x]\\n".to_owned();
+    for i in 1..40 {
+        let _ = write!(bomb, "a{i}: &a{i} [*a{0}, *a{0}]\\n", i - 1);
+    }
+    assert_eq!(problem(&format!("x = yamldecode(\"{bomb}\")")), "Error in function call");
+    let wide = format!("x = csvdecode(\"{}{}\")", "n".repeat(100_000), "\\n1".repeat(100_000));
+    assert_ne!(problem(&wide), "fine");
+    let references = "$1".repeat(10_000);
+    let text = format!("x = regex_replace(\"{}\", \"(.*)\", \"{references}\")", "t".repeat(20_000));
+    assert_ne!(problem(&text), "fine");
+}
+
+#[test]
+fn deepest_allowed_nesting_of_every_form_fits_the_stack() {
+    let forms = [
+        ("[", "]"),
+        ("(", ")"),
+        ("{ a = ", " }"),
+        ("upper(", ")"),
+        ("\"${", "}\""),
+        ("\"%{ if true }${", "}%{ endif }\""),
+        ("[for x in [1] : ", "]"),
+        ("{ for x in [1] : x => ", " }"),
+        ("true ? ", " : 1"),
+        ("!", ""),
+        ("1 + (", ")"),
+        ("[0][", "]"),
+        ("try(", ")"),
+        ("1 + 1 + 1 + [", "][0]"),
+    ];
+    for (open, close) in forms {
+        for depth in 1..70 {
+            problem(&format!("x = {}1{}", open.repeat(depth), close.repeat(depth)));
+        }
+    }
+    for depth in 1..70 {
+        problem(&format!("{}{}", "b {\n".repeat(depth), "}\n".repeat(depth)));
+    }
+    problem(&format!("x = {}1", "1 + ".repeat(128)));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_soup_of_tokens_makes_it_panic(
+        words in proptest::collection::vec(proptest::sample::select(SOUP), 1..40)
+    ) {
+        problem(&words.concat());
+        problem(&format!("x = {}\n", words.concat()));
+        let _ = hcl::parse_config("t", &words.concat());
+    }
+}
+
+/// What the soup is cooked from.
+const SOUP: &[&str] = &[
+    "x",
+    " = ",
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    "\"",
+    "${",
+    "%{",
+    "~",
+    "if ",
+    "for ",
+    "in ",
+    " : ",
+    "=>",
+    "...",
+    ".",
+    "*",
+    "1",
+    "-",
+    "é",
+    "<<EOT\n",
+    "<<-E\n",
+    "EOT\n",
+    "E\n",
+    "\n",
+    " ",
+    "#",
+    "/*",
+    "*/",
+    "\\",
+    "endif",
+    "endfor",
+    "else",
+    "null",
+    "true",
+    "? ",
+    "b ",
+    "dynamic ",
+    "\"b\" ",
+    "variable ",
+    "locals ",
+    "local.",
+    "var.",
+    "upper",
+    "try",
+    ",",
+    "$$",
+    "0x1",
+    "9999999999999999999999999",
+];
+
+#[test]
 fn dynamic_blocks_are_counted_over_the_whole_file() {
     let block = "dynamic \"b\" {\n  for_each = range(1000)\n  content {}\n}\n";
     assert_eq!(problem(&block.repeat(5)), "fine");

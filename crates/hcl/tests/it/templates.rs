@@ -27,19 +27,19 @@ fn interpolations_become_text_and_a_single_one_keeps_its_type() {
 #[test]
 fn names_only_the_client_knows_stay_as_written() {
     check(&[
-        ("\"${attr.kernel.name}-${node.unique.name}\"", "\"${attr.kernel.name}-${node.unique.name}\""),
+        (
+            "\"${attr.kernel.name}-${node.unique.name}\"",
+            "\"${attr.kernel.name}-${node.unique.name}\"",
+        ),
         ("\"${NOMAD_PORT_http}\"", "\"${NOMAD_PORT_http}\""),
-        ("\"${env[\"X\"]}\"", "\"${env[\"X\"]}\""),
+        ("\"${env[\"X\"]}\"", "\"${env[\\\"X\\\"]}\""),
         ("\"${meta.my-key}${var.n}\"", "\"${meta.my-key}5\""),
         ("\"${ device.attr.x }\"", "\"${ device.attr.x }\""),
         ("\"${anything.else}\"", "\"${anything.else}\""),
         ("attr.cpu.arch", "\"${attr.cpu.arch}\""),
         ("NOMAD_TASK_DIR", "\"${NOMAD_TASK_DIR}\""),
         ("[for meta in [\"m\"] : \"${meta}\"]", "[\"m\"]"),
-        (
-            "\"${upper(unknown.x)}\"",
-            "Unknown variable: There is no variable named \"unknown\".",
-        ),
+        ("\"${upper(unknown.x)}\"", "Unknown variable: There is no variable named \"unknown\"."),
     ]);
 }
 

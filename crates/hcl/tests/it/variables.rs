@@ -71,7 +71,10 @@ variables {
   plain = "x"
 }
 "#,
-        expect![[r#""#]],
+        expect![[r#"
+            var {"any":{"a":true},"dcs":["a","1"],"o":{"name":"1","port":80,"t":null},"old":"5","plain":"x","s":[1,3],"t":["1",2]}
+            sensitive o "an object"
+        "#]],
     );
 }
 
@@ -84,27 +87,58 @@ variable "s" { type = string }
 variable "untyped" { default = 5 }
 variable "plain" {}
 "#;
-    let given = flags(&["n=1", "n=2", "l=[\"a\", \"b\"]", "s=[not parsed", "untyped=6", "plain=x=y"]);
-    check_with(text, &given, expect![[r#""#]]);
+    let given =
+        flags(&["n=1", "n=2", "l=[\"a\", \"b\"]", "s=[not parsed", "untyped=6", "plain=x=y"]);
+    check_with(
+        text,
+        &given,
+        expect![[r#"
+        var {"l":["a","b"],"n":2,"plain":"x=y","s":"[not parsed","untyped":6}
+    "#]],
+    );
     let given = flags(&["n=ten", "l=oops(", "s=1", "plain=1", "nn=1"]);
-    check_with(text, &given, expect![[r#""#]]);
+    check_with(
+        text,
+        &given,
+        expect![[r#"
+            var {"plain":"1","s":"1","untyped":5}
+            t.hcl:1,1-1: Undefined variable; A value for "nn" was given by flag -var nn, but the file declares no such variable. Did you mean "n"?
+            t.hcl:2,10-13: Invalid value for variable "n"; The value given by flag -var n does not fit: a number is required.
+            t.hcl:3,10-13: Invalid value for variable "l"; The value given by flag -var l does not fit: Invalid syntax: Unexpected token.
+        "#]],
+    );
 }
 
 #[test]
 fn environment_and_files_give_values_too() {
     let limits = Limits::default();
-    let mut given =
-        variables::read_environment([("NOMAD_VAR_n", "1"), ("NOMAD_VAR_other", "x"), ("HOME", "/")]);
+    let mut given = variables::read_environment([
+        ("NOMAD_VAR_n", "1"),
+        ("NOMAD_VAR_other", "x"),
+        ("HOME", "/"),
+    ]);
     given.extend(
-        variables::read_var_file("a.vars", "n = 2\nl = [\"${1 + 1}\"]\n", &limits, &fixed, Undeclared::Refuse)
-            .expect("a good file"),
+        variables::read_var_file(
+            "a.vars",
+            "n = 2\nl = [\"${1 + 1}\"]\n",
+            &limits,
+            &fixed,
+            Undeclared::Refuse,
+        )
+        .expect("a good file"),
     );
     given.extend(
         variables::read_var_file("b.json", "{\"l\": [3]}", &limits, &fixed, Undeclared::Refuse)
             .expect("a good file"),
     );
     let text = "variable \"n\" {\n  type = number\n}\nvariable \"l\" {\n  type = list(string)\n}\n";
-    check_with(text, &given, expect![[r#""#]]);
+    check_with(
+        text,
+        &given,
+        expect![[r#"
+        var {"l":["3"],"n":2}
+    "#]],
+    );
     let problems =
         variables::read_var_file("c.vars", "n = x\nb {}\n", &limits, &fixed, Undeclared::Refuse)
             .expect_err("two mistakes");
@@ -144,7 +178,40 @@ variable "x" {
   }
 }
 "#,
-        expect![[r#""#]],
+        expect![[r#"
+            var {"t":1,"twice":1,"x":1}
+            t.hcl:2,10-16: Invalid variable name; The name "1bad" must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.
+            t.hcl:8,10-17: Duplicate variable; Duplicate twice variable definition found.
+            t.hcl:13,13-18: Invalid default value for variable; This default value is not compatible with the variable's type constraint: a number is required.
+            t.hcl:16,3-10: Unsupported argument; An argument named "defualt" is not expected here. Did you mean "default"?
+            t.hcl:20,13-18: Invalid type specification; A type is string, number, bool, any, list(T), set(T), map(T), tuple([T, ...]) or object({ name = T, ... }).
+            t.hcl:18,10-17: Unset variable "unset"; A used variable must be set or have a default value.
+            t.hcl:24,13-14: Invalid value for variable "x"; Bigger, please.
+
+            This was checked by the validation rule at t.hcl:25,3.
+        "#]],
+    );
+}
+
+#[test]
+fn what_follows_from_a_failed_value_is_not_reported_again() {
+    check(
+        r#"
+variable "a" {
+  type    = number
+  default = "ten"
+}
+locals {
+  b = var.a + 1
+  c = [local.b]
+  d = nope.x
+  e = upper(local.d)
+}
+"#,
+        expect![[r#"
+            t.hcl:4,13-18: Invalid default value for variable; This default value is not compatible with the variable's type constraint: a number is required.
+            t.hcl:9,7-11: Unknown variable; There is no variable named "nope".
+        "#]],
     );
 }
 
@@ -163,10 +230,18 @@ locals {
   dir = "/${var.base}"
 }
 "#,
-        expect![[r#""#]],
+        expect![[r#"
+            var {"base":"root"}
+            local {"both":["/root","/root/in"],"dir":"/root","inner":"/root/in"}
+        "#]],
     );
     check(
         "locals {\n  a = local.b\n  b = local.a\n  c = 1\n  d = local.nope\n}\nlocals {\n  c = 2\n}\n",
-        expect![[r#""#]],
+        expect![[r#"
+            local {"c":1}
+            t.hcl:8,3-4: Duplicate value in locals; The local value "c" was already defined at line 4.
+            t.hcl:5,12-17: Unsupported attribute; This object does not have an attribute named "nope".
+            t.hcl:2,3-4: Cycle in local values; These local values refer to each other or to one that does: a, b.
+        "#]],
     );
 }
