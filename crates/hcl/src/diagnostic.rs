@@ -1,0 +1,168 @@
+//! Problems as plain values: what is wrong, and where. Rendering belongs to the command line.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How bad a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// The file cannot be used.
+    Error,
+    /// The file can be used; the writer probably meant something else.
+    Warning,
+}
+
+/// A place in a text, counted from one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column in characters.
+    pub column: usize,
+}
+
+/// One problem with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// The kind of problem in a few words.
+    pub summary: String,
+    /// What is wrong here, in sentences.
+    pub detail: String,
+    /// The file as named by the caller.
+    pub file: Arc<str>,
+    /// The place as byte offsets.
+    pub span: Range<usize>,
+    /// The place where it starts.
+    pub start: Position,
+    /// The place just behind its end.
+    pub end: Position,
+}
+
+/// All problems of a file, in the order found.
+pub type Diagnostics = Vec<Diagnostic>;
+
+impl Diagnostic {
+    /// The line, counted from one.
+    pub fn line(&self) -> usize {
+        self.start.line
+    }
+
+    /// The column, counted from one in characters.
+    pub fn column(&self) -> usize {
+        self.start.column
+    }
+
+    /// An error that only follows from one reported already, such as the use of a local value that
+    /// failed; it ends an evaluation and is not shown.
+    pub(crate) fn is_consequence(&self) -> bool {
+        self.summary == CONSEQUENCE
+    }
+
+    /// True unless it is a warning.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// One line in the form HCL tools use: `file:line,column-column: Summary; Detail`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{},{}-", self.file, self.start.line, self.start.column)?;
+        if self.end.line != self.start.line {
+            write!(f, "{},", self.end.line)?;
+        }
+        write!(f, "{}: {}", self.end.column, self.summary)?;
+        if !self.detail.is_empty() {
+            write!(f, "; {}", self.detail)?;
+        }
+        Ok(())
+    }
+}
+
+/// The summary that marks a consequence.
+pub(crate) const CONSEQUENCE: &str = "Consequence of another problem";
+
+/// A text with its name and an index of its lines.
+#[derive(Debug)]
+pub struct Source {
+    file: Arc<str>,
+    text: String,
+    line_starts: Vec<usize>,
+}
+
+impl Source {
+    /// Takes a text under the name that its problems shall carry.
+    pub fn new(file: &str, text: &str) -> Arc<Source> {
+        let line_starts =
+            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Arc::new(Source { file: file.into(), text: text.to_owned(), line_starts })
+    }
+
+    /// The name of the file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A part of the text; empty when the span does not lie in it.
+    pub fn slice(&self, span: Range<usize>) -> &str {
+        self.text.get(span).unwrap_or("")
+    }
+
+    /// Line and column of a byte offset.
+    pub fn position(&self, offset: usize) -> Position {
+        let offset = offset.min(self.text.len());
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let start = self.line_starts[line - 1];
+        let column = self.text.get(start..offset).map_or(offset - start, |s| s.chars().count()) + 1;
+        Position { line, column }
+    }
+
+    /// An error at a place of this text.
+    pub fn error(
+        &self,
+        span: Range<usize>,
+        summary: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            summary: summary.into(),
+            detail: detail.into(),
+            file: Arc::clone(&self.file),
+            start: self.position(span.start),
+            end: self.position(span.end),
+            span,
+        }
+    }
+
+    /// A warning at a place of this text.
+    pub fn warning(
+        &self,
+        span: Range<usize>,
+        summary: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..self.error(span, summary, detail) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_and_lines_from_one() {
+        let source = Source::new("a.hcl", "é = 1\nbü = 2\n");
+        let problem = source.error(10..11, "S", "D.");
+        assert_eq!(problem.to_string(), "a.hcl:2,3-4: S; D.");
+        assert_eq!(source.error(0..17, "S", "").to_string(), "a.hcl:1,1-3,1: S");
+    }
+}
