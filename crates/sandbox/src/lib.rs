@@ -8,6 +8,8 @@
 //! It is the only crate with `unsafe`; each block says why it is sound.
 //! Limits: Linux 5.7 and later (`clone3` with `CLONE_INTO_CGROUP`), x86_64 and aarch64.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 pub mod cgroup;
 mod identity;
 mod lock;
@@ -21,5 +23,5 @@ pub use identity::{Process, ProcessId, boot_id};
 pub use lock::{DirLock, LockError};
 pub use memfd::sealed_program;
 pub use signals::ChildEvents;
-pub use spawn::{Child, Program, Spawn, SpawnError, SpawnStep};
+pub use spawn::{Child, Credentials, Program, Spawn, SpawnError, SpawnStep};
 pub use user::{User, UserError, lookup_user};

@@ -1,5 +1,7 @@
 //! Real processes in real cgroups; needs root and says so where it is not.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs::File;
