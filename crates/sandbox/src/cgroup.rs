@@ -83,6 +83,11 @@ impl Hierarchies {
         self.trees.is_empty()
     }
 
+    /// The deciding tree alone, for groups that hold processes together and limit nothing.
+    pub fn membership_only(&self) -> Self {
+        Self { trees: self.trees.iter().take(1).cloned().collect() }
+    }
+
     fn node_directories(&self, node_id: &str) -> impl Iterator<Item = (Kind, PathBuf)> {
         let node = naming::directory_name(node_id);
         self.trees.iter().map(move |(kind, root)| (*kind, root.join(PARENT).join(&node)))
