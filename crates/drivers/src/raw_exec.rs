@@ -154,13 +154,8 @@ impl Driver for RawExec {
     }
 
     async fn start(&self, plan: LaunchPlan) -> Result<Started, StartError> {
-        let launch_failed =
-            |reason: String| StartError::recoverable(format!("{LAUNCH_FAILED} {reason}"));
         let this = Self::new(self.options.clone());
-        // Looking up a user or a program may ask the disk or the network.
-        let prepared = tokio::task::spawn_blocking(move || this.prepare(plan)).await;
-        let prepared = prepared.map_err(|error| launch_failed(error.to_string()))??;
-        let (handle, task) = launch(prepared).await.map_err(launch_failed)?;
+        let (handle, task) = launch(move || this.prepare(plan), launch_failed).await?;
         let state = serde_json::to_value(&handle)
             .map_err(|error| launch_failed(format!("cannot record the task: {error}")))?;
         let handle = TaskHandle {
@@ -182,6 +177,10 @@ impl Driver for RawExec {
         let task: std::sync::Arc<dyn RunningTask> = std::sync::Arc::new(task);
         Ok(Recovered { task, state, network: None })
     }
+}
+
+fn launch_failed(reason: String) -> StartError {
+    StartError::recoverable(format!("{LAUNCH_FAILED} {reason}"))
 }
 
 /// A name with `*` allowed at either end.

@@ -10,7 +10,7 @@ mod files;
 mod launch;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ::supervisor::LogLimits;
@@ -81,15 +81,20 @@ impl SupervisedHandle {
 
     fn cgroup(&self) -> Option<Cgroup> {
         let name = self.cgroup_name.as_ref()?;
-        Some(Cgroup::named(&Hierarchies::detect(), &self.node_id, name))
+        Some(Cgroup::named(hierarchies(), &self.node_id, name))
     }
+}
+
+/// The trees of this machine, looked at once.
+fn hierarchies() -> &'static Hierarchies {
+    static FOUND: OnceLock<Hierarchies> = OnceLock::new();
+    FOUND.get_or_init(Hierarchies::detect)
 }
 
 /// The trees to use; none for an agent that is not root, whose tasks are then held together by
 /// parentage alone.
-fn usable_hierarchies() -> Option<Hierarchies> {
-    let found = Hierarchies::detect();
-    (geteuid().is_root() && !found.is_empty()).then_some(found)
+fn usable_hierarchies() -> Option<&'static Hierarchies> {
+    (geteuid().is_root() && !hierarchies().is_empty()).then(hierarchies)
 }
 
 /// A task with a supervisor. Dropping it closes the connection and nothing else.
@@ -110,9 +115,12 @@ impl Supervised {
     async fn ask(&self, request: Request) -> Result<Reply, TaskError> {
         let (answer, answered) = oneshot::channel();
         let call = Call { request, answer: Some(answer) };
-        self.calls.send(call).await.map_err(|_| TaskError::Ended)?;
-        match tokio::time::timeout(ANSWER_LIMIT, answered).await {
-            Ok(answer) => answer.map_err(|_| TaskError::Ended),
+        let asked = async {
+            self.calls.send(call).await.map_err(|_| TaskError::Ended)?;
+            answered.await.map_err(|_| TaskError::Ended)
+        };
+        match tokio::time::timeout(ANSWER_LIMIT, asked).await {
+            Ok(answer) => answer,
             Err(_) => Err(TaskError::Io("the supervisor does not answer".to_owned())),
         }
     }
@@ -123,8 +131,10 @@ impl Supervised {
 
     /// Has the supervisor end the task, or ends it from here if that does not help.
     async fn kill(&self) -> Result<ExitResult, TaskError> {
-        // A connection that has ended will report the task's end without this.
-        let _ = self.calls.send(Call { request: Request::Kill, answer: None }).await;
+        // A connection that has ended will report the task's end without this, and one that takes
+        // no more is dealt with below.
+        let call = self.calls.send(Call { request: Request::Kill, answer: None });
+        let _ = tokio::time::timeout(ANSWER_LIMIT, call).await;
         if let Some(result) = self.wait_limited(KILL_LIMIT).await {
             return Ok(result);
         }

@@ -1,8 +1,11 @@
 //! The exit record: what is left of a task when nobody was listening as it ended.
 //!
-//! Written beside and renamed, so a reader sees all of it or nothing. Not synced to disk: it must
-//! survive the end of agent and supervisor, not a loss of power, after which the boot id differs
-//! and the task is known to be gone anyway. Syncing would cost a batch node its throughput.
+//! Written in one call while the supervisor still holds its socket, and read only once the
+//! supervisor is gone, so nobody sees half of it; a supervisor killed in the middle leaves a record
+//! that does not decode, which counts as none.
+//! Not synced to disk: it must survive the end of agent and supervisor, not a loss of power, after
+//! which the boot id differs and the task is known to be gone anyway. Syncing would cost a batch
+//! node its throughput, as would writing beside and renaming.
 
 use std::fs;
 use std::io;
@@ -33,9 +36,7 @@ impl ExitRecord {
         let mut writer = Writer::default();
         writer.u8(FORMAT);
         self.encode(&mut writer);
-        let beside = directory.join("exit.new");
-        fs::write(&beside, &writer.bytes)?;
-        fs::rename(&beside, directory.join(EXIT_FILE))
+        fs::write(directory.join(EXIT_FILE), &writer.bytes)
     }
 
     /// `None` when the task has left no record.

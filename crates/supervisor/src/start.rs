@@ -113,11 +113,14 @@ fn identities(task_pid: u32) -> io::Result<Running> {
 fn listen(directory: &Path) -> io::Result<UnixListener> {
     let opened = File::open(directory)?;
     let socket = format!("/proc/self/fd/{}/{SOCKET_FILE}", opened.as_raw_fd());
-    match fs::remove_file(&socket) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(socket)?;
+    let listener = match UnixListener::bind(&socket) {
+        // Of an earlier start; the agent has seen to it that nobody listens any more.
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            fs::remove_file(&socket)?;
+            UnixListener::bind(&socket)?
+        }
+        other => other?,
+    };
     listener.set_nonblocking(true)?;
     Ok(listener)
 }

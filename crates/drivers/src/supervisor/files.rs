@@ -48,7 +48,7 @@ pub(super) fn conclude(handle: &SupervisedHandle) -> Result<ExitResult, String> 
     match ExitRecord::load(&handle.state_dir) {
         Ok(Some(record)) => return Ok(exit_result(&record)),
         Ok(None) => {}
-        Err(error) => tracing::warn!(%error, "an exit record cannot be read"),
+        Err(error) => tracing::warn!(%error, "an exit record cannot be read and counts as none"),
     }
     for process in [handle.supervisor(), handle.task()] {
         if let Ok(Some(process)) = process.open() {
@@ -73,7 +73,7 @@ pub(super) fn give_back(handle: &SupervisedHandle) -> Result<(), String> {
 }
 
 pub(super) fn remove_state(state_dir: &Path) -> io::Result<()> {
-    for name in [EXIT_FILE, "exit.new", SOCKET_FILE] {
+    for name in [EXIT_FILE, SOCKET_FILE] {
         absent_is_fine(fs::remove_file(state_dir.join(name)))?;
     }
     match fs::remove_dir(state_dir) {

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use super::{
     KILL_LIMIT, Supervised, SupervisedHandle, blocking, files, text_bytes, usable_hierarchies,
 };
 use crate::plan::LogPlan;
+use crate::task::StartError;
 
 /// The program, built by this crate's build script.
 static IMAGE: &[u8] = include_bytes!(env!("MUSTER_SUPERVISOR"));
@@ -43,9 +44,17 @@ pub(crate) struct TaskLaunch {
     pub(crate) logs: LogPlan,
 }
 
-/// The text says why, without heading.
-pub(crate) async fn launch(launch: TaskLaunch) -> Result<(SupervisedHandle, Supervised), String> {
-    let mut starting = blocking(move || prepare(launch)).await?;
+/// `look_up` may ask the disk or the network, and runs where that is allowed. `failed` puts a
+/// heading to what goes wrong after it.
+pub(crate) async fn launch(
+    look_up: impl FnOnce() -> Result<TaskLaunch, StartError> + Send + 'static,
+    failed: fn(String) -> StartError,
+) -> Result<(SupervisedHandle, Supervised), StartError> {
+    let starting = blocking(move || prepare(look_up()?).map_err(failed)).await?;
+    started(starting).await.map_err(failed)
+}
+
+async fn started(mut starting: Starting) -> Result<(SupervisedHandle, Supervised), String> {
     let socket = starting.socket.take().expect("just prepared with a socket");
     let mut frames = Frames::new(socket).map_err(text)?;
     let reply = match tokio::time::timeout(START_LIMIT, frames.next()).await {
@@ -100,10 +109,10 @@ impl Drop for Starting {
             let _ = process.signal(9);
             let _ = process.wait_end(KILL_LIMIT);
         }
-        if let Some((name, cgroup)) = self.cgroup.take() {
-            if let Err(error) = cgroup.kill_all(KILL_LIMIT).and_then(|()| cgroup.remove()) {
-                tracing::warn!(cgroup = name, error = files::chain(&error), "cgroup left behind");
-            }
+        if let Some((name, cgroup)) = self.cgroup.take()
+            && let Err(error) = cgroup.kill_all(KILL_LIMIT).and_then(|()| cgroup.remove())
+        {
+            tracing::warn!(cgroup = name, error = files::chain(&error), "cgroup left behind");
         }
         if let Err(error) = files::remove_state(&self.state_dir) {
             tracing::warn!(%error, "state directory left behind");
@@ -113,8 +122,9 @@ impl Drop for Starting {
 
 /// Everything that may wait for the kernel, up to the request on its way.
 fn prepare(launch: TaskLaunch) -> Result<Starting, String> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&launch.state_dir).map_err(text)?;
-    end_predecessor(&launch)?;
+    if !create_state_directory(&launch.state_dir).map_err(text)? {
+        end_predecessor(&launch)?;
+    }
     let mut starting = Starting {
         node_id: launch.node_id.clone(),
         state_dir: launch.state_dir.clone(),
@@ -124,7 +134,7 @@ fn prepare(launch: TaskLaunch) -> Result<Starting, String> {
     };
     let hierarchies = usable_hierarchies();
     let mut supervisors = None;
-    if let Some(on) = &hierarchies {
+    if let Some(on) = hierarchies {
         let cgroup =
             Cgroup::create(on, &launch.node_id, &launch.cgroup_name).map_err(cgroup_text)?;
         let (_, cgroup) = starting.cgroup.insert((launch.cgroup_name.clone(), cgroup));
@@ -163,6 +173,20 @@ fn prepare(launch: TaskLaunch) -> Result<Starting, String> {
     socket.write_all(&request.encode()).map_err(text)?;
     starting.socket = Some(socket);
     Ok(starting)
+}
+
+/// Whether the directory is new.
+fn create_state_directory(path: &Path) -> io::Result<bool> {
+    let mut builder = fs::DirBuilder::new();
+    builder.mode(0o700);
+    match builder.create(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            builder.recursive(true).create(path).map(|()| true)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// A task of the same name that still runs is ended first: there are never two copies.
