@@ -293,3 +293,6 @@ impl Settings {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

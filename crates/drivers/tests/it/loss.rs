@@ -120,3 +120,53 @@ async fn a_state_directory_may_have_a_very_long_path() {
     found.task.stop(SIGTERM, LIMIT).await.unwrap();
     found.task.destroy().await.unwrap();
 }
+
+/// Where the killed agent keeps its things, as its successor knows too.
+const PLACE_VARIABLE: &str = "DRIVERS_TEST_PLACE";
+
+#[tokio::test]
+async fn a_killed_agent_leaves_task_log_and_supervisor_to_the_next() {
+    let Some(place) = Place::new() else { return };
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--ignored", "loss::agent_that_is_killed"])
+        .env(PLACE_VARIABLE, serde_json::json!([place.path(), place.node_id]).to_string())
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
+    let stored = std::fs::read_to_string(place.path().join("handle")).unwrap();
+    let handle: TaskHandle = serde_json::from_str(&stored).unwrap();
+    std::fs::write(place.path().join("go"), "").unwrap();
+    assert_eq!(place.log_lines(2).await, ["before", "after"]);
+    let found = place.driver.recover(&handle).await.unwrap();
+    assert_eq!(found.state, RecoveredState::Running);
+    assert!(is_alive(number(&handle, "task_pid")));
+    let result = found.task.stop(SIGTERM, LIMIT).await.unwrap();
+    assert_eq!(result.signal, 15);
+    found.task.destroy().await.unwrap();
+    until("the supervisor's end", || !is_alive(number(&handle, "supervisor_pid"))).await;
+}
+
+#[tokio::test]
+#[ignore = "run by a_killed_agent_leaves_task_log_and_supervisor_to_the_next"]
+async fn agent_that_is_killed() {
+    let Ok(variable) = std::env::var(PLACE_VARIABLE) else { return };
+    let (directory, node_id): (std::path::PathBuf, String) =
+        serde_json::from_str(&variable).unwrap();
+    let Some(place) = Place::new() else { return };
+    let script =
+        "echo before; while ! test -e go; do sleep 0.01; done; echo after; exec sleep 1000";
+    let mut plan = place.script(script);
+    plan.node_id = node_id;
+    plan.task_dir = directory.clone();
+    plan.logs.dir = directory.join("logs");
+    plan.state_dir = directory.join("state/task");
+    let started = place.driver.start(plan).await.unwrap();
+    let handle = serde_json::to_string(&started.handle).unwrap();
+    std::fs::write(directory.join("handle"), handle).unwrap();
+    // What a kill does not do.
+    std::fs::remove_dir_all(place.path()).unwrap();
+    let own = rustix::process::getpid();
+    rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
+    std::future::pending().await
+}
