@@ -43,6 +43,8 @@ pub fn task_cgroup_name(alloc_id: &str, task_name: &str) -> String {
 /// What is kept on disk about a supervised task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SupervisedHandle {
+    /// What the supervisor speaks; it stays when the agent is replaced by a newer one.
+    pub(crate) protocol: u32,
     pub(crate) supervisor_pid: u32,
     pub(crate) supervisor_start_ticks: u64,
     pub(crate) task_pid: u32,

@@ -68,12 +68,12 @@ impl Hierarchies {
         let mut trees = Vec::new();
         let pure = root.join("cgroup.controllers").exists();
         let unified_root = if pure { root.to_owned() } else { root.join("unified") };
-        if unified && (pure || unified_root.join("cgroup.procs").exists()) {
+        if unified && is_writable_tree(&unified_root) {
             trees.push((Kind::Unified, unified_root));
-        } else if root.join("freezer/cgroup.procs").exists() {
+        } else if is_writable_tree(&root.join("freezer")) {
             trees.push((Kind::Freezer, root.join("freezer")));
         }
-        if !pure && !trees.is_empty() && root.join("cpu/cpu.shares").exists() {
+        if !pure && !trees.is_empty() && is_writable_tree(&root.join("cpu")) {
             trees.push((Kind::Cpu, root.join("cpu")));
         }
         Self { trees }
@@ -228,6 +228,12 @@ impl Placement {
     pub(crate) fn member_files(&self) -> &[OwnedFd] {
         &self.member_files
     }
+}
+
+/// Containers often show the trees read-only.
+fn is_writable_tree(root: &Path) -> bool {
+    root.join("cgroup.procs").exists()
+        && rustix::fs::access(root, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
 fn create_directory(path: &Path) -> io::Result<()> {

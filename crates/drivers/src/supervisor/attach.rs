@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ::supervisor::protocol::{Reply, Request};
+use ::supervisor::protocol::{Reply, Request, VERSION};
 use tokio::sync::watch;
 
 use super::connection::{Frames, already_ended, connected, ended, watch_end};
@@ -20,6 +20,9 @@ pub(crate) enum Found {
 }
 
 pub(crate) async fn attach(handle: SupervisedHandle) -> Result<Found, RecoverError> {
+    if handle.protocol != VERSION {
+        return Err(RecoverError::OtherVersion { found: handle.protocol, expected: VERSION });
+    }
     let state_dir = handle.state_dir.clone();
     let socket = blocking(move || files::connect(&state_dir)).await;
     if let Ok(socket) = socket

@@ -21,6 +21,9 @@ pub(super) fn connect(state_dir: &Path) -> io::Result<UnixStream> {
 }
 
 pub(super) fn exit_result(record: &ExitRecord) -> ExitResult {
+    if record.dropped_log_bytes > 0 {
+        tracing::warn!(bytes = record.dropped_log_bytes, "output could not be written to the logs");
+    }
     ExitResult {
         exit_code: if record.signal == 0 { record.exit_code } else { 128 + record.signal },
         signal: record.signal,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use ::supervisor::protocol::{Launch, LaunchCgroup, LaunchUser, Reply, Request, Running};
+use ::supervisor::protocol::{Launch, LaunchCgroup, LaunchUser, Reply, Request, Running, VERSION};
 use ::supervisor::{EXIT_FILE, LogLimits, SOCKET_FILE};
 use sandbox::cgroup::SUPERVISORS;
 use sandbox::{Cgroup, Process, Program, Spawn, User, sealed_program};
@@ -85,6 +85,7 @@ impl Starting {
         let (_, ended) = self.supervisor.take().expect("started before it could answer");
         let cgroup_name = self.cgroup.take().map(|(name, _)| name);
         let handle = SupervisedHandle {
+            protocol: VERSION,
             supervisor_pid: running.supervisor_pid,
             supervisor_start_ticks: running.supervisor_start_ticks,
             task_pid: running.task_pid,
