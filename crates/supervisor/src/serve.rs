@@ -170,12 +170,7 @@ pub(crate) fn pump(stream: &mut Stream, reads_max: usize) {
         let Some(pipe) = &stream.pipe else { return };
         match rustix::io::read(pipe, &mut buffer[..]) {
             Ok(0) => stream.pipe = None,
-            Ok(count) => {
-                stream.log.write(&buffer[..count]);
-                if count < buffer.len() {
-                    return;
-                }
-            }
+            Ok(count) => stream.log.write(&buffer[..count]),
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => return,
             Err(_) => stream.pipe = None,
