@@ -105,6 +105,7 @@ async fn a_handle_of_another_task_does_not_reach_the_one_that_runs() {
     assert!(!matches!(found.state, RecoveredState::Running), "{:?}", found.state);
     assert!(!is_alive(number(&started.handle, "task_pid")), "never two copies");
     found.task.destroy().await.unwrap();
+    started.task.destroy().await.unwrap();
 }
 
 #[tokio::test]
