@@ -27,6 +27,8 @@ const PARENT: &str = "muster";
 pub const SUPERVISORS: &str = "supervisors";
 /// How long a directory may stay busy after its last process ended.
 const REMOVE_LIMIT: Duration = Duration::from_secs(2);
+/// Attempts to create a directory whose parents come and go.
+const CREATE_ATTEMPTS_MAX: u32 = 32;
 const REMOVE_PAUSE: Duration = Duration::from_millis(1);
 
 #[derive(Debug, thiserror::Error)]
@@ -236,11 +238,20 @@ fn is_writable_tree(root: &Path) -> bool {
         && rustix::fs::access(root, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
+/// Another agent that leaves may remove the common parent between two steps, hence the attempts.
 fn create_directory(path: &Path) -> io::Result<()> {
-    match fs::create_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir_all(path),
-        other => other,
+    let mut attempts = 0;
+    loop {
+        let created = match attempts {
+            0 => fs::create_dir(path),
+            _ => fs::create_dir_all(path),
+        };
+        attempts += 1;
+        match created {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            Err(error) if is_gone(&error) && attempts < CREATE_ATTEMPTS_MAX => {}
+            other => return other,
+        }
     }
 }
 

@@ -192,3 +192,24 @@ fn a_sweep_touches_neither_the_living_nor_another_node() {
     let again = sweep(&node.on, &node.id, &BTreeSet::from(["a-kept".to_owned()])).unwrap();
     assert!(again.removed.is_empty());
 }
+
+#[test]
+fn an_agent_that_leaves_does_not_disturb_one_that_creates() {
+    let (Some(node), Some(leaving)) =
+        (Node::new(Hierarchies::detect()), Node::new(Hierarchies::detect()))
+    else {
+        return;
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..2000 {
+                remove_node(&leaving.on, &leaving.id);
+            }
+        });
+        for _ in 0..500 {
+            let group = Cgroup::create(&node.on, &node.id, "a-task").unwrap();
+            group.remove().unwrap();
+            remove_node(&node.on, &node.id);
+        }
+    });
+}
