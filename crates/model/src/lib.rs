@@ -9,6 +9,7 @@
 
 pub mod alloc;
 pub mod api;
+pub mod canonical;
 pub mod deployment;
 pub mod eval;
 pub mod ids;
