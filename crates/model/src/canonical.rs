@@ -43,7 +43,7 @@ pub fn canonicalize(job: &mut Job) {
     job.update = job.update.take().filter(|update| !policies::is_void_update(update));
     match (kind, job.update.as_mut()) {
         (JobType::Service, None) => job.update = Some(policies::default_update()),
-        (JobType::Service | JobType::System, Some(update)) => {
+        (_, Some(update)) => {
             policies::inherit_update(update, &policies::default_update());
         }
         _ => {}

@@ -16,4 +16,5 @@ pub mod ids;
 pub mod job;
 pub mod node;
 pub mod plan;
+pub mod validate;
 pub mod wire;

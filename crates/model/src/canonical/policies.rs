@@ -134,9 +134,8 @@ pub(super) fn canonicalize(group: &mut TaskGroup, inherited: &Inherited) {
     let restart = group.restart_policy.get_or_insert_default();
     inherit_restart(restart, &default_restart(kind));
 
-    if matches!(kind, JobType::Service | JobType::System)
-        && let Some(from) = &inherited.update
-    {
+    // Of jobs that run to completion too: validation then says that they may not have it.
+    if let Some(from) = &inherited.update {
         inherit_update(group.update.get_or_insert_default(), from);
     }
     if let Some(update) = &mut group.update {
