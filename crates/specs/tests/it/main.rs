@@ -1,0 +1,3 @@
+//! Texts in, jobs and problems out.
+
+mod jobs;
