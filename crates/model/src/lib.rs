@@ -11,6 +11,7 @@ pub mod alloc;
 pub mod api;
 pub mod canonical;
 pub mod deployment;
+pub mod diff;
 pub mod eval;
 pub mod ids;
 pub mod job;
