@@ -10,3 +10,6 @@
 //! is. See `docs/gaps.md`.
 
 pub mod job;
+
+// The language itself, for those who show its diagnostics.
+pub use hcl;
