@@ -9,6 +9,7 @@
 //! **Limits.** Those of `hcl`. Job files in the JSON spelling of HCL are not read; the API's JSON
 //! is. See `docs/gaps.md`.
 
+pub mod agent;
 pub mod job;
 
 // The language itself, for those who show its diagnostics.
