@@ -213,6 +213,55 @@ mod tests {
     }
 
     #[test]
+    fn policies_have_the_defaults_of_the_type() {
+        // attempts, interval and mode of restarts; attempts and delay of reschedules
+        for (kind, restart, reschedule, update, migrate) in [
+            ("service", (2, 1800, "fail"), Some((0, 30)), true, true),
+            ("batch", (3, 86_400, "fail"), Some((1, 5)), false, false),
+            ("system", (2, 1800, "fail"), None, false, false),
+            ("sysbatch", (3, 86_400, "fail"), None, false, false),
+        ] {
+            let mut job = job(TINY);
+            job.kind = Some(kind.to_owned());
+            canonicalize(&mut job);
+            let group = &job.task_groups[0];
+            let policy = group.restart_policy.clone().expect("always there");
+            let mode = policy.mode.as_deref().unwrap_or_default();
+            let found =
+                (policy.attempts.unwrap_or(-1), policy.interval.unwrap_or(0) / SECOND, mode);
+            assert_eq!(found, restart, "{kind}");
+            let policy = group.reschedule_policy.as_ref();
+            let found = policy.map(|p| (p.attempts.unwrap_or(-1), p.delay.unwrap_or(0) / SECOND));
+            assert_eq!(found, reschedule, "{kind}");
+            assert_eq!(
+                (group.update.is_some(), group.migrate.is_some()),
+                (update, migrate),
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn sizes_and_counts_have_defaults() {
+        let mut job = job(r#"{"ID":"a","TaskGroups":[{"Name":"g","Scaling":{"Min":4,"Max":9},
+            "Tasks":[{"Name":"t","Templates":[{"ChangeMode":"signal"}],"Services":[{}],
+            "Artifacts":[{"GetterSource":"http://h/p/f.tgz?a=b","GetterMode":"file"}]}]}]}"#);
+        canonicalize(&mut job);
+        let group = &job.task_groups[0];
+        assert_eq!((group.count, group.disk_mb()), (Some(4), 300));
+        let disk = group.ephemeral_disk.clone().expect("always there");
+        assert_eq!((disk.size_mb, disk.sticky), (Some(300), Some(false)));
+        let task = &group.tasks[0];
+        let wanted = task.resources.clone().expect("always there");
+        assert_eq!((wanted.cpu, wanted.memory_mb, wanted.disk_mb), (Some(100), Some(300), None));
+        let logs = task.log_config.clone().expect("always there");
+        assert_eq!((logs.max_files, logs.max_file_size_mb), (Some(10), Some(10)));
+        assert_eq!(task.templates[0].change_signal.as_deref(), Some("SIGHUP"));
+        assert_eq!(task.artifacts[0].relative_dest.as_deref(), Some("local/f.tgz"));
+        assert_eq!(task.services[0].name, "a-g-t");
+    }
+
+    #[test]
     fn registering_again_what_was_registered_changes_nothing() {
         for kind in ["service", "batch", "system", "sysbatch"] {
             let mut first = job(TINY);

@@ -1,5 +1,6 @@
 //! Prints the settings of agent configuration files, laid over one another: `agent FILE...`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::disallowed_methods)] // an example is a program: it reads its arguments and files
 
 use specs::agent::{self, AgentConfig};
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! Prints the job of a file as JSON: `parse FILE [canonical]`. Problems go to standard error.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::disallowed_methods)] // an example is a program: it reads its arguments and files
 
 use hcl::Limits;
 use specs::job::{Options, parse_job};
