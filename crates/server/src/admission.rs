@@ -20,25 +20,49 @@ pub struct Admitted {
 /// One step: refuses with every problem it sees.
 type Step = fn(&Server, &Job) -> Vec<Problem>;
 
+/// The step that knows what cannot run yet.
+const SUPPORTED: &str = "supported";
+
 /// The steps after the canonical form, in order. All of them run: problems are shown at once.
 const STEPS: &[(&str, Step)] = &[
     ("region", in_this_region),
     ("namespace", in_a_known_namespace),
     ("rules", keeps_the_rules),
-    ("supported", asks_for_what_exists),
+    (SUPPORTED, asks_for_what_exists),
 ];
 
 /// Runs a job through admission.
 ///
 /// # Errors
 /// Every problem found, rendered as one text.
-pub(crate) fn admit(server: &Server, mut job: Job) -> Result<Admitted, Fault> {
+pub(crate) fn admit(server: &Server, job: Job) -> Result<Admitted, Fault> {
+    check(server, job, STEPS)
+}
+
+/// As [`admit`], but what cannot run yet passes with a warning: it can be compared all the same.
+///
+/// # Errors
+/// Every problem found, rendered as one text.
+pub(crate) fn admit_for_plan(server: &Server, job: Job) -> Result<Admitted, Fault> {
+    let rules: Vec<(&str, Step)> =
+        STEPS.iter().copied().filter(|(name, _)| *name != SUPPORTED).collect();
+    let mut admitted = check(server, job, &rules)?;
+    let refused = validate::unsupported(&admitted.job);
+    if !refused.is_empty() {
+        let text =
+            format!("registering this job would be refused: {}", validate::error_text(&refused));
+        admitted.warnings = [text, admitted.warnings].join("\n");
+    }
+    Ok(admitted)
+}
+
+fn check(server: &Server, mut job: Job, steps: &[(&str, Step)]) -> Result<Admitted, Fault> {
     if job.id().is_empty() {
         return Err(Fault::invalid("Job ID hasn't been provided"));
     }
     model::canonical::canonicalize(&mut job);
     model::canonical::canonicalize_for_register(&mut job);
-    let problems: Vec<Problem> = STEPS.iter().flat_map(|(_, step)| step(server, &job)).collect();
+    let problems: Vec<Problem> = steps.iter().flat_map(|(_, step)| step(server, &job)).collect();
     if !problems.is_empty() {
         return Err(Fault::internal(validate::error_text(&problems)));
     }
@@ -46,9 +70,15 @@ pub(crate) fn admit(server: &Server, mut job: Job) -> Result<Admitted, Fault> {
     Ok(Admitted { job, warnings })
 }
 
-/// Checks a job and hands every problem back as text, for `job validate`.
-pub(crate) fn problems(server: &Server, job: &Job) -> Vec<Problem> {
-    STEPS.iter().flat_map(|(_, step)| step(server, job)).collect()
+/// Checks a job by the rules alone, for `job validate`: what is wrong with it wherever it is
+/// registered. What cannot run yet is a warning here.
+pub(crate) fn review(job: &Job) -> validate::Report {
+    let mut report = validate::validate(job);
+    for refused in validate::unsupported(job) {
+        let message = format!("registering this job would be refused: {refused}");
+        report.warnings.push(Problem { path: String::new(), message });
+    }
+    report
 }
 
 fn in_this_region(server: &Server, job: &Job) -> Vec<Problem> {

@@ -4,7 +4,6 @@ use model::api::{JobPlanResponse, JobValidateResponse};
 use model::eval::{EvalStatus, Evaluation, trigger};
 use model::ids::JobKey;
 use model::job::{Job, JobSubmission};
-use model::validate;
 use scheduler::{Inputs, schedule};
 use state::{Command, Response};
 
@@ -160,17 +159,13 @@ impl Server {
     /// Checks a job without registering it.
     pub fn validate_job(&self, mut job: Job) -> JobValidateResponse {
         model::canonical::canonicalize(&mut job);
-        let problems = admission::problems(self, &job);
-        let errors: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        model::canonical::canonicalize_for_register(&mut job);
+        let report = admission::review(&job);
         JobValidateResponse {
             driver_config_validated: true,
-            validation_errors: errors.into(),
-            error: if problems.is_empty() {
-                String::new()
-            } else {
-                validate::error_text(&problems)
-            },
-            warnings: validate::validate(&job).warning_text(),
+            validation_errors: report.error_texts().into(),
+            error: report.error_text(),
+            warnings: report.warning_text(),
             ..JobValidateResponse::default()
         }
     }
@@ -182,8 +177,10 @@ impl Server {
     pub fn plan_job(&self, request: PlanRequest) -> Result<JobPlanResponse, Fault> {
         let mut job = request.job;
         self.preserve(&mut job, request.preserve_counts, request.preserve_resources);
-        // What cannot run yet can still be compared; registering it is refused by name.
-        let admitted = admission::admit(self, job)?;
+        let admitted = admission::admit_for_plan(self, job)?;
+        let decidable = scheduler::place::is_generic(admitted.job.job_type())
+            && !admitted.job.is_periodic()
+            && !admitted.job.is_parameterized();
         let snapshot = self.snapshot();
         let key = admitted.job.key();
         let old = snapshot.job(&key).cloned();
@@ -204,7 +201,11 @@ impl Server {
         let view = fork.snapshot();
         let new = view.job(&key).cloned();
         eval.job_modify_index = new.as_ref().map_or(0, |j| j.job_modify_index());
-        let outcome = schedule(&view, &eval, &Inputs { now, seed: random::seed() });
+        let outcome = if decidable {
+            schedule(&view, &eval, &Inputs { now, seed: random::seed() })
+        } else {
+            scheduler::Outcome::default()
+        };
         let mut annotations = outcome.plan.annotations.unwrap_or_default();
         if let Some(job) = &new {
             // A group without changes is shown with zeros.
@@ -220,11 +221,7 @@ impl Server {
         let modify_index = old.as_ref().map_or(0, |j| j.job_modify_index());
         Ok(JobPlanResponse {
             job_modify_index: modify_index,
-            created_evals: outcome
-                .new_evals
-                .into_iter()
-                .filter(|e| e.status == EvalStatus::Pending)
-                .collect(),
+            created_evals: outcome.new_evals.into(),
             diff,
             annotations: Some(annotations),
             failed_tg_allocs: outcome.eval.failed_tg_allocs,
