@@ -9,10 +9,13 @@
 
 pub mod alloc;
 pub mod api;
+pub mod canonical;
 pub mod deployment;
+pub mod diff;
 pub mod eval;
 pub mod ids;
 pub mod job;
 pub mod node;
 pub mod plan;
+pub mod validate;
 pub mod wire;

@@ -9,6 +9,7 @@ use crate::wire::{List, Map, Nanos};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct Service {
+    pub id: String,
     pub name: String,
     pub tags: List<String>,
     pub canary_tags: List<String>,
@@ -43,6 +44,7 @@ pub struct ServiceWeights {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct ServiceCheck {
+    pub id: String,
     pub name: String,
     #[serde(rename = "Type")]
     pub kind: String,

@@ -31,7 +31,7 @@ pub struct Task {
     pub templates: List<Template>,
     pub dispatch_payload: Option<DispatchPayloadConfig>,
     pub volume_mounts: List<VolumeMount>,
-    #[serde(rename = "CSIPluginConfig", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "CSIPluginConfig")]
     pub csi_plugin_config: Option<CsiPluginConfig>,
     pub leader: bool,
     pub shutdown_delay: Nanos,

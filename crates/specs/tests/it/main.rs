@@ -1,0 +1,4 @@
+//! Texts in, jobs and problems out.
+
+mod agents;
+mod jobs;
