@@ -98,6 +98,8 @@ const DOUBLES: &[(&str, &str)] = &[
     ("getrandom", "rand 0.9 and imbl against uuid and openraft; goes when imbl takes rand 0.10"),
     ("rand", "openraft has 0.10, a build script of it 0.8; ours stays with imbl's 0.9"),
     ("rand_core", "follows rand; imbl is on 0.9"),
+    ("thiserror", "gtmpl-ng is on 1; ours on 2"),
+    ("thiserror-impl", "follows thiserror"),
     ("syn", "macros only: derive_more and tracing are on 2; nothing of it is in the binary"),
 ];
 

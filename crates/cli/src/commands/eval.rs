@@ -1,0 +1,4 @@
+//! Commands about evaluations.
+
+pub(crate) mod list;
+pub(crate) mod status;

@@ -1,0 +1,3 @@
+//! Commands for operators.
+
+pub(crate) mod api;

@@ -1,0 +1,3 @@
+//! Commands about servers.
+
+pub(crate) mod members;
