@@ -1,0 +1,4 @@
+//! Whole command lines against an agent that gives canned answers.
+
+mod agent;
+mod commands;
