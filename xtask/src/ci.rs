@@ -104,7 +104,7 @@ fn metadata() -> Result<serde_json::Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-fn target_dir() -> Result<PathBuf> {
+pub(crate) fn target_dir() -> Result<PathBuf> {
     let metadata = metadata()?;
     Ok(metadata["target_directory"].as_str().context("cargo names no target directory")?.into())
 }

@@ -32,7 +32,7 @@ const LAYERS: &[Layer] = &[
     layer("rpc", 2, &["model"]),
     layer("sandbox", 2, &[]),
     layer("supervisor", 2, &["sandbox"]),
-    layer("drivers", 2, &["model", "sandbox"]),
+    layer("drivers", 2, &["model", "sandbox", "supervisor"]),
     // Stands in for a dependency of openraft; nobody of ours uses it.
     layer("base2histogram", 2, &[]),
     // 3 roles

@@ -1,6 +1,7 @@
 //! The one entry for people and CI: `cargo xtask <verb>`.
 
 mod ci;
+mod demo;
 mod layers;
 mod steps;
 mod tidy;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const HELP: &str = "cargo xtask <verb>
+  demo     build, start an agent, run the examples and show them; Ctrl-C ends it
   test     run every test of the workspace; what a contributor runs before sending a change
   ci       test, then formatting, layers, tidy, clippy and the golden corpus; writes nothing
   layers   check which crate may use which, and third-party crates in two versions
@@ -19,6 +21,7 @@ const HELP: &str = "cargo xtask <verb>
 fn main() -> ExitCode {
     let verb = std::env::args().nth(1).unwrap_or_default();
     let result = match verb.as_str() {
+        "demo" => demo::run_demo(),
         "test" => ci::test(),
         "ci" => ci::ci(),
         "layers" => layers::check(),

@@ -22,7 +22,7 @@ const RESCHEDULE_EVENTS_MAX: usize = 5;
 
 /// Decides what an evaluation should change. Pure: equal arguments, equal outcome.
 pub fn schedule(snapshot: &Snapshot, eval: &Evaluation, inputs: &Inputs) -> Outcome {
-    let mut ids = Seeded::new(inputs.seed, "evaluation");
+    let mut ids = Seeded::new(inputs.seed, &eval.id.to_string());
     let mut diff = reconcile(snapshot, eval, inputs, &mut ids);
     let job = snapshot.job(&eval.job()).cloned();
     let mut plan = Plan {

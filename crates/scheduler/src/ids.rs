@@ -1,6 +1,7 @@
 //! Ids and choices that follow from a seed, so that a decision can be repeated.
 //!
-//! Each group has a branch of its own: one more allocation in a group does not renumber another.
+//! Each group of an evaluation has a branch of its own: one more allocation in a group does not
+//! renumber another, and no two evaluations make the same id even from the same seed.
 
 use uuid::Uuid;
 

@@ -8,6 +8,7 @@
 //! `verify`.
 //! **Limits.** A metric keeps the scores of [`place::SCORES_KEPT`] nodes.
 
+mod display;
 mod generic;
 mod ids;
 pub mod place;
@@ -18,6 +19,7 @@ use model::eval::Evaluation;
 use model::plan::Plan;
 use model::wire::Nanos;
 
+pub use display::outcome_text;
 pub use generic::schedule;
 pub use reconcile::change::{Change, change_of_group};
 pub use verify::{Verdict, verify};

@@ -100,7 +100,7 @@ pub(crate) fn reconcile(
             group,
             eval,
             now: inputs.now,
-            ids: Seeded::new(inputs.seed, group.name()),
+            ids: Seeded::new(inputs.seed, &format!("{}/{}", eval.id, group.name())),
             deploying: &mut deploying,
             diff: &mut diff,
             updates: DesiredUpdates::default(),

@@ -11,3 +11,6 @@
 
 pub mod agent;
 pub mod job;
+
+// The language itself, for those who show its diagnostics.
+pub use hcl;

@@ -67,11 +67,29 @@ fn nodes_are_not_overcommitted(snapshot: &Snapshot, broken: &mut Vec<String>) {
             .max();
         let placed_knowing = youngest.is_some_and(|index| index > node.modify_index);
         if let Some(what) = held.exceeds(node).filter(|_| placed_knowing) {
-            broken.push(format!("node {}: {what} is over-committed: {held:?}", node.id));
+            let of = |a: &std::sync::Arc<model::alloc::Alloc>| {
+                let ports: Vec<i64> = a.resources.host_ports().map(|(_, p)| p).collect();
+                let (wish, seen) = (a.desired.as_str(), a.observed.status.as_str());
+                format!(
+                    "{} v{} {wish}/{seen} {ports:?} id {} after {:?} since {}",
+                    a.name(),
+                    a.job_version,
+                    a.id.short(),
+                    a.previous.map(|p| p.short()),
+                    a.create_index
+                )
+            };
+            let holders: Vec<String> =
+                snapshot.allocs_of_node(&node.id).filter(|a| a.holds_resources()).map(of).collect();
+            broken.push(format!(
+                "node {} at {}: {what} is over-committed by {holders:#?}",
+                node.id, node.modify_index
+            ));
         }
     }
 }
 
+/// Two versions may share a slot only while canaries that were promoted take over.
 fn slots_have_one_live_alloc(snapshot: &Snapshot, broken: &mut Vec<String>) {
     for (key, _) in snapshot.jobs() {
         let mut held = BTreeSet::new();
@@ -83,7 +101,12 @@ fn slots_have_one_live_alloc(snapshot: &Snapshot, broken: &mut Vec<String>) {
             );
             if wanted
                 && !system
-                && !held.insert((alloc.job_create_index, alloc.group.clone(), alloc.index))
+                && !held.insert((
+                    alloc.job_create_index,
+                    alloc.job_version,
+                    alloc.group.clone(),
+                    alloc.index,
+                ))
             {
                 broken.push(format!(
                     "job {key:?}: slot {}[{}] filled twice",

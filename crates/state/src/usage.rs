@@ -1,8 +1,8 @@
 //! What allocations hold of a node: the one sum that placing, verifying and checking share.
 //!
 //! Only the observation frees resources: an allocation that should stop holds what it has until
-//! its node says that it ended. A replacement on the same node waits there for its predecessor,
-//! so such a pair is counted as the larger of the two, not as both.
+//! its node says that it ended. A replacement on the same node waits there for its predecessor, so
+//! such a chain is counted as the most that one of it needs, not as the sum.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,32 +29,28 @@ pub struct Usage {
 pub fn usage<'a>(allocs: impl IntoIterator<Item = &'a Alloc>) -> Usage {
     let held: BTreeMap<AllocId, &Alloc> =
         allocs.into_iter().filter(|a| a.holds_resources()).map(|a| (a.id, a)).collect();
-    let mut waiting_for: BTreeMap<AllocId, &Alloc> = BTreeMap::new();
-    for alloc in held.values().filter(|a| !a.is_server_terminal()) {
+    // Who waits for whom: at most one for each, so that a chain runs one after the other.
+    let mut follower: BTreeMap<AllocId, &Alloc> = BTreeMap::new();
+    for alloc in held.values() {
         if let Some(previous) =
             alloc.previous.filter(|p| held.get(p).is_some_and(|p| p.is_server_terminal()))
         {
-            waiting_for.insert(previous, alloc);
+            let first = follower.entry(previous).or_insert(alloc);
+            if (alloc.create_index, alloc.id) < (first.create_index, first.id) {
+                *first = alloc;
+            }
         }
     }
+    let waits = |alloc: &Alloc| {
+        alloc.previous.is_some_and(|p| follower.get(&p).is_some_and(|f| f.id == alloc.id))
+    };
     let mut sum = Usage::default();
-    for (id, alloc) in &held {
-        let (cpu, memory, disk) = figures(alloc);
-        match waiting_for.get(id) {
-            Some(successor) => {
-                let (c, m, d) = figures(successor);
-                sum.cpu += (cpu - c).max(0);
-                sum.memory_mb += (memory - m).max(0);
-                sum.disk_mb += (disk - d).max(0);
-                sum.add_ports(alloc, Some(successor));
-            }
-            None => {
-                sum.cpu += cpu;
-                sum.memory_mb += memory;
-                sum.disk_mb += disk;
-                sum.add_ports(alloc, None);
-            }
+    for first in held.values().filter(|a| !waits(a)) {
+        let mut chain = vec![*first];
+        while let Some(next) = chain.last().and_then(|last| follower.get(&last.id)) {
+            chain.push(next);
         }
+        sum.add_chain(&chain);
     }
     sum
 }
@@ -65,13 +61,21 @@ fn figures(alloc: &Alloc) -> (i64, i64, i64) {
 }
 
 impl Usage {
-    fn add_ports(&mut self, alloc: &Alloc, successor: Option<&Alloc>) {
-        for (ip, port) in alloc.resources.host_ports().filter(|(_, p)| *p > 0) {
-            let passed_on =
-                successor.is_some_and(|s| s.resources.host_ports().any(|held| held == (ip, port)));
-            let key = (ip.to_owned(), port);
-            if !passed_on && !self.ports.insert(key.clone()) {
-                self.clashes.insert(key);
+    /// Adds allocations that run one after the other: the most any of them needs.
+    fn add_chain(&mut self, chain: &[&Alloc]) {
+        let most = |figure: fn(&Alloc) -> i64| chain.iter().map(|a| figure(a)).max().unwrap_or(0);
+        self.cpu += most(|a| figures(a).0);
+        self.memory_mb += most(|a| figures(a).1);
+        self.disk_mb += most(|a| figures(a).2);
+        let ports: BTreeSet<(String, i64)> = chain
+            .iter()
+            .flat_map(|a| a.resources.host_ports())
+            .filter(|(_, port)| *port > 0)
+            .map(|(ip, port)| (ip.to_owned(), port))
+            .collect();
+        for port in ports {
+            if !self.ports.insert(port.clone()) {
+                self.clashes.insert(port);
             }
         }
     }
@@ -85,11 +89,7 @@ impl Usage {
 
     /// Adds an allocation that replaces none.
     pub fn add(&mut self, alloc: &Alloc) {
-        let (cpu, memory, disk) = figures(alloc);
-        self.cpu += cpu;
-        self.memory_mb += memory;
-        self.disk_mb += disk;
-        self.add_ports(alloc, None);
+        self.add_chain(&[alloc]);
     }
 
     /// The first dimension in which this is more than the node has, as the wire names it.

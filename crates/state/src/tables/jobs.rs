@@ -25,6 +25,8 @@ impl Tables {
         job.version_tag = None;
         match entry.versions.first() {
             None => {
+                // Evaluations of a purged namesake may still be under way; they count here now.
+                entry.open_evals = self.count_open_evals(&key);
                 job.create_index = Some(index);
                 job.job_modify_index = Some(index);
                 job.version = Some(0);
@@ -56,6 +58,13 @@ impl Tables {
         self.jobs.insert(key.clone(), Arc::new(entry));
         changes.touch(Table::Jobs);
         changes.jobs.push(key);
+    }
+
+    fn count_open_evals(&self, key: &JobKey) -> u32 {
+        let ids = self.evals_by_job.get(key);
+        let open =
+            |id: &&model::ids::EvalId| self.evals.get(*id).is_some_and(|e| !e.status.is_terminal());
+        u32::try_from(ids.into_iter().flatten().filter(open).count()).unwrap_or(u32::MAX)
     }
 
     /// Changes the entry of a job; says whether there is one.

@@ -1,0 +1,58 @@
+//! An exclusive lock on a directory: two agents on one data directory would ruin each other.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+/// The name of the lock file inside the directory.
+const LOCK_FILE: &str = "lock";
+
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("{path} is in use by another process")]
+    Taken { path: PathBuf },
+    #[error("cannot lock {path}")]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// Held while the directory belongs to this process; the kernel gives it back at the end, however
+/// the process ends.
+#[derive(Debug)]
+pub struct DirLock {
+    _file: File,
+}
+
+impl DirLock {
+    pub fn acquire(directory: &Path) -> Result<Self, LockError> {
+        let path = directory.join(LOCK_FILE);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|source| LockError::Io { path: path.clone(), source })?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(LockError::Taken { path }),
+            Err(error) => Err(LockError::Io { path, source: error.into() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_holder_is_refused_until_the_first_lets_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let first = DirLock::acquire(directory.path()).unwrap();
+        assert!(matches!(DirLock::acquire(directory.path()), Err(LockError::Taken { .. })));
+        drop(first);
+        DirLock::acquire(directory.path()).unwrap();
+    }
+}

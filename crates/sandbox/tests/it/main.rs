@@ -1,0 +1,215 @@
+//! Real processes in real cgroups; needs root and says so where it is not.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+use sandbox::cgroup::remove_node;
+use sandbox::{
+    Cgroup, Child, Hierarchies, Placement, Program, Spawn, SpawnError, SpawnStep, sealed_program,
+    sweep,
+};
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A node id nobody else uses, removed at the end.
+struct Node {
+    on: Hierarchies,
+    id: String,
+}
+
+impl Node {
+    fn new(on: Hierarchies) -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        if on.is_empty() || !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: needs root and a mounted cgroup hierarchy");
+            return None;
+        }
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Some(Self { on, id: format!("sandbox-test-{}-{count}", std::process::id()) })
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        sweep(&self.on, &self.id, &BTreeSet::new()).unwrap();
+        remove_node(&self.on, &self.id);
+    }
+}
+
+/// Starts a shell script; its standard output comes back as a readable end.
+fn shell(script: &str, placement: Option<&Placement>) -> Result<(Child, File), SpawnError> {
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let null = File::options().read(true).write(true).open("/dev/null").unwrap();
+    let argv = ["sh", "-c", script].map(|text| CString::new(text).unwrap());
+    let child = Spawn {
+        program: Program::Path(c"/bin/sh"),
+        argv: &argv,
+        env: &[c"PATH=/usr/bin:/bin".to_owned()],
+        descriptors: &[null.as_fd(), writer.as_fd(), null.as_fd()],
+        directory: Some(c"/tmp"),
+        user: None,
+        umask: 0o022,
+        oom_score_adj: Some(7),
+        parent_death_signal: None,
+        placement,
+    }
+    .start()?;
+    Ok((child, reader.into()))
+}
+
+fn exit_code(child: &Child) -> Option<i32> {
+    waitid(WaitId::PidFd(child.as_fd()), WaitIdOptions::EXITED).unwrap().unwrap().exit_status()
+}
+
+fn read_line(file: &mut File) -> String {
+    let mut line = String::new();
+    let mut byte = [0];
+    while file.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {
+        line.push(byte[0] as char);
+    }
+    line
+}
+
+#[test]
+fn a_program_starts_with_exactly_what_it_was_given() {
+    let script = "pwd; umask; cat /proc/self/oom_score_adj; ls /proc/self/fd | wc -l; \
+                  tr '\\0' '\\n' </proc/$$/environ | wc -l; grep SigIgn /proc/self/status; exit 3";
+    let (child, mut output) = shell(script, None).unwrap();
+    let mut text = String::new();
+    output.read_to_string(&mut text).unwrap();
+    // `ls` sees 0, 1, 2 and the directory it reads.
+    assert_eq!(text, "/tmp\n0022\n7\n4\n1\nSigIgn:\t0000000000000000\n");
+    assert_eq!(exit_code(&child), Some(3));
+}
+
+#[test]
+fn a_failed_start_names_its_step_and_leaves_no_child() {
+    let spawn = |program, directory| {
+        Spawn {
+            program: Program::Path(program),
+            argv: &[],
+            env: &[],
+            descriptors: &[],
+            directory,
+            user: None,
+            umask: 0o022,
+            oom_score_adj: None,
+            parent_death_signal: None,
+            placement: None,
+        }
+        .start()
+        .unwrap_err()
+    };
+    let missing = spawn(c"/no/such/program", None);
+    assert_eq!(missing.step, SpawnStep::Exec);
+    assert_eq!(missing.source.kind(), std::io::ErrorKind::NotFound);
+    assert_eq!(spawn(c"/bin/true", Some(c"/no/such/place")).step, SpawnStep::Directory);
+}
+
+#[test]
+fn a_sealed_program_runs_from_memory() {
+    let image = std::fs::read("/bin/true").unwrap();
+    let program = sealed_program("true", &image).unwrap();
+    let child = Spawn {
+        program: Program::Open(program.as_fd()),
+        argv: &[c"true".to_owned()],
+        env: &[],
+        descriptors: &[],
+        directory: None,
+        user: None,
+        umask: 0o022,
+        oom_score_adj: None,
+        parent_death_signal: None,
+        placement: None,
+    }
+    .start()
+    .unwrap();
+    assert_eq!(exit_code(&child), Some(0));
+}
+
+/// A process that has left its session and its parent is still found and ended.
+fn ends_everybody(on: Hierarchies) {
+    let Some(node) = Node::new(on) else { return };
+    let group = Cgroup::create(&node.on, &node.id, "a-task").unwrap();
+    group.set_cpu_shares(512).unwrap();
+    let placement = group.placement().unwrap();
+    let script = "(setsid sleep 1000 & setsid sh -c 'sleep 1000 & echo $!; wait' &) ; sleep 1000";
+    let (child, mut output) = shell(script, Some(&placement)).unwrap();
+    let deep: u32 = read_line(&mut output).parse().unwrap();
+    let pids = group.pids().unwrap();
+    assert!(pids.contains(&child.pid()) && pids.contains(&deep), "{pids:?}");
+    assert!(group.stats().unwrap().memory_bytes > 0);
+    group.kill_all(LIMIT).unwrap();
+    assert_eq!(exit_code(&child), None, "it was killed");
+    assert_eq!(group.pids().unwrap(), Vec::<u32>::new());
+    group.remove().unwrap();
+    assert!(!group.exists());
+    group.kill_all(LIMIT).unwrap();
+    group.remove().unwrap();
+}
+
+#[test]
+fn a_group_ends_everybody_with_the_unified_tree() {
+    ends_everybody(Hierarchies::detect());
+}
+
+#[test]
+fn a_group_ends_everybody_with_the_old_trees_only() {
+    ends_everybody(Hierarchies::below(Path::new("/sys/fs/cgroup"), false));
+}
+
+#[test]
+fn a_sweep_touches_neither_the_living_nor_another_node() {
+    let (Some(node), Some(other)) =
+        (Node::new(Hierarchies::detect()), Node::new(Hierarchies::detect()))
+    else {
+        return;
+    };
+    let start = |node: &Node, name: &str| {
+        let group = Cgroup::create(&node.on, &node.id, name).unwrap();
+        let (child, _) = shell("exec sleep 1000", Some(&group.placement().unwrap())).unwrap();
+        (group, child)
+    };
+    let (kept, kept_child) = start(&node, "a-kept");
+    let (lost, lost_child) = start(&node, "a-lost");
+    let (foreign, foreign_child) = start(&other, "a-lost");
+    let report = sweep(&node.on, &node.id, &BTreeSet::from(["a-kept".to_owned()])).unwrap();
+    assert_eq!(report.removed, ["a-lost"]);
+    assert!(report.failed.is_empty());
+    assert_eq!(exit_code(&lost_child), None);
+    assert!(!lost.exists());
+    assert_eq!(kept.pids().unwrap(), [kept_child.pid()]);
+    assert_eq!(foreign.pids().unwrap(), [foreign_child.pid()]);
+    let again = sweep(&node.on, &node.id, &BTreeSet::from(["a-kept".to_owned()])).unwrap();
+    assert!(again.removed.is_empty());
+}
+
+#[test]
+fn an_agent_that_leaves_does_not_disturb_one_that_creates() {
+    let (Some(node), Some(leaving)) =
+        (Node::new(Hierarchies::detect()), Node::new(Hierarchies::detect()))
+    else {
+        return;
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..2000 {
+                remove_node(&leaving.on, &leaving.id);
+            }
+        });
+        for _ in 0..500 {
+            let group = Cgroup::create(&node.on, &node.id, "a-task").unwrap();
+            group.remove().unwrap();
+            remove_node(&node.on, &node.id);
+        }
+    });
+}

@@ -1,0 +1,6 @@
+//! Decisions as text: a cluster and a job in, the plan out.
+#![allow(clippy::unwrap_used, reason = "tests say what they expect by panicking")]
+
+mod cluster;
+mod properties;
+mod scenarios;

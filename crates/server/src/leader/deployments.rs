@@ -1,0 +1,277 @@
+//! Deployments on their way: health, promotion, deadlines, success, failure and going back.
+//!
+//! A decision is taken from the state and the time alone, so that a restart continues where the
+//! last leader stopped.
+//!
+//! ```text
+//! running ──all groups healthy──► successful (version marked stable)
+//!    │ ▲
+//!    │ └─ promoted by itself when all canaries are healthy and `auto_promote` is set
+//!    └──unhealthy, or no progress in time──► failed ──auto_revert──► last stable version
+//! ```
+
+use std::time::Duration;
+
+use model::deployment::{Deployment, DeploymentStatus, description};
+use model::eval::Evaluation;
+use model::ids::DeploymentId;
+use model::job::Job;
+use model::plan::DeploymentUpdate;
+use model::wire::Nanos;
+use state::{Command, Snapshot, Table};
+
+use crate::endpoints::eval::for_job;
+use crate::random;
+use crate::server::Server;
+
+/// How long the loop sleeps when no deadline is near.
+const SLEEP_MAX: Duration = Duration::from_secs(600);
+/// How long it waits before it tries again what could not be committed.
+const RETRY_WAIT: Duration = Duration::from_secs(1);
+
+/// What a deployment needs now.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Step {
+    /// Nothing before this time.
+    Wait(Nanos),
+    /// All is healthy.
+    Succeed,
+    /// Canaries take over.
+    Promote,
+    /// It failed, for this reason.
+    Fail(&'static str),
+    /// Health changed: the scheduler may go on.
+    Continue,
+}
+
+/// Runs until the server stops.
+pub(crate) async fn run(server: Server) {
+    let tables = [Table::Deployments, Table::Allocs];
+    let mut seen: std::collections::BTreeMap<DeploymentId, (u32, u32)> = Default::default();
+    let mut wait = Duration::ZERO;
+    let mut last = 0;
+    loop {
+        let snapshot = server.wait(&tables, last, wait).await;
+        if server.inner.stop.is_cancelled() {
+            return;
+        }
+        last = snapshot.tables_index(&tables);
+        let now = random::now();
+        let mut next = now + Nanos::try_from(SLEEP_MAX.as_nanos()).unwrap_or(Nanos::MAX);
+        let active: Vec<DeploymentId> = snapshot
+            .deployments()
+            .filter(|d| d.status == DeploymentStatus::Running)
+            .map(|d| d.id)
+            .collect();
+        seen.retain(|id, _| active.contains(id));
+        let mut failed = false;
+        for id in active {
+            let Some(view) = snapshot.deployment(&id) else { continue };
+            let health = health(&view);
+            let step = step(&view, seen.get(&id).copied(), now);
+            if let Step::Wait(until) = step {
+                next = next.min(until);
+                seen.insert(id, health);
+                continue;
+            }
+            match act(&server, &snapshot, &view, &step, now).await {
+                Ok(()) => {
+                    server.inner.leader.loops.report("deployments", format!("{id}: {step:?}"));
+                    seen.insert(id, health);
+                    if let Step::Continue = step {
+                        next = next.min(deadline(&view).unwrap_or(next));
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(deployment_id = %id, %error, "a step of a deployment was not committed");
+                    failed = true;
+                }
+            }
+        }
+        wait = if failed {
+            RETRY_WAIT
+        } else {
+            Duration::from_nanos(u64::try_from(next - now).unwrap_or(0).max(1_000_000))
+        };
+    }
+}
+
+fn health(view: &Deployment) -> (u32, u32) {
+    let groups = view.task_groups.values();
+    groups.fold((0, 0), |(h, u), g| (h + g.healthy_allocs, u + g.unhealthy_allocs))
+}
+
+/// The earliest time by which some group has to have made progress.
+fn deadline(view: &Deployment) -> Option<Nanos> {
+    let unfinished = view.task_groups.values().filter(|g| !is_done(g));
+    unfinished.map(|g| g.require_progress_by.0).filter(|t| *t > 0).min()
+}
+
+fn is_done(group: &model::deployment::DeploymentGroup) -> bool {
+    let promoted = group.desired_canaries == 0 || group.promoted;
+    promoted && group.healthy_allocs >= group.desired_total
+}
+
+/// Decides. `seen` is the health at which the scheduler was last told to go on.
+pub(crate) fn step(view: &Deployment, seen: Option<(u32, u32)>, now: Nanos) -> Step {
+    let groups = || view.task_groups.values();
+    if groups().all(is_done) {
+        return Step::Succeed;
+    }
+    let waits_for_promotion =
+        |g: &&model::deployment::DeploymentGroup| g.desired_canaries > 0 && !g.promoted;
+    let canaries_healthy = |g: &model::deployment::DeploymentGroup| {
+        g.placed_canaries.len() >= g.desired_canaries as usize
+            && g.healthy_allocs >= g.desired_canaries
+    };
+    for group in groups() {
+        let impatient = group.progress_deadline == 0 || group.auto_revert;
+        if group.unhealthy_allocs > 0 && impatient {
+            return Step::Fail(description::FAILED_ALLOCS);
+        }
+    }
+    let mut canaried = groups().filter(waits_for_promotion).peekable();
+    if canaried.peek().is_some() && view.has_auto_promote() && canaried.all(canaries_healthy) {
+        return Step::Promote;
+    }
+    // Canaries that are healthy wait for a person, as long as it takes.
+    let all_waiting = groups()
+        .filter(|g| !is_done(g))
+        .all(|g| g.desired_canaries > 0 && !g.promoted && canaries_healthy(g));
+    if !all_waiting && deadline(view).is_some_and(|d| d <= now) {
+        return Step::Fail(description::FAILED_DEADLINE);
+    }
+    if seen.is_some_and(|seen| seen != health(view)) || (seen.is_none() && health(view) != (0, 0)) {
+        return Step::Continue;
+    }
+    let forever = now + Nanos::try_from(SLEEP_MAX.as_nanos()).unwrap_or(Nanos::MAX);
+    Step::Wait(if all_waiting { forever } else { deadline(view).unwrap_or(forever) })
+}
+
+async fn act(
+    server: &Server,
+    snapshot: &Snapshot,
+    view: &Deployment,
+    step: &Step,
+    now: Nanos,
+) -> Result<(), crate::Fault> {
+    let Some(job) = snapshot.job(&view.job()) else { return Ok(()) };
+    let eval = || {
+        Box::new(Evaluation {
+            deployment_id: Some(view.id),
+            ..for_job(job, model::eval::trigger::DEPLOYMENT_WATCHER)
+        })
+    };
+    let command = match step {
+        Step::Wait(_) => return Ok(()),
+        Step::Continue => Command::UpsertEvals { evals: vec![*eval()], now },
+        Step::Promote => {
+            Command::DeploymentPromote { id: view.id, groups: Vec::new(), eval: Some(eval()), now }
+        }
+        Step::Succeed => Command::DeploymentStatus {
+            update: update(view, DeploymentStatus::Successful, description::SUCCESSFUL.to_owned()),
+            eval: None,
+            revert: None,
+            stable: true,
+            now,
+        },
+        Step::Fail(why) => fail(snapshot, view, why, eval(), now),
+    };
+    match server.commit(&command).await {
+        Ok(_) => Ok(()),
+        // Somebody else ended it meanwhile: nothing is left to do.
+        Err(fault) if fault.kind == crate::Kind::NotFound => Ok(()),
+        Err(fault) => Err(fault),
+    }
+}
+
+fn update(view: &Deployment, status: DeploymentStatus, description: String) -> DeploymentUpdate {
+    DeploymentUpdate { id: view.id, status, description }
+}
+
+/// A failed deployment, with the version that comes back if its groups ask for that.
+pub(crate) fn fail(
+    snapshot: &Snapshot,
+    view: &Deployment,
+    why: &str,
+    eval: Box<Evaluation>,
+    now: Nanos,
+) -> Command {
+    let wants_revert = view.task_groups.values().any(|g| g.auto_revert);
+    let revert = wants_revert.then(|| revert_target(snapshot, view)).flatten();
+    let text = match &revert {
+        Some(job) => format!("{why} - rolling back to job version {}", job.version()),
+        None if wants_revert => format!("{why} - no stable job version to auto revert to"),
+        None => why.to_owned(),
+    };
+    Command::DeploymentStatus {
+        update: update(view, DeploymentStatus::Failed, text),
+        eval: Some(eval),
+        revert: revert.map(Box::new),
+        stable: false,
+        now,
+    }
+}
+
+/// The newest stable version that differs from the one that failed.
+fn revert_target(snapshot: &Snapshot, view: &Deployment) -> Option<Job> {
+    let entry = snapshot.job_entry(&view.job())?;
+    let current = entry.job();
+    let stable =
+        entry.versions.iter().find(|j| j.stable == Some(true) && j.version() < view.job_version)?;
+    let same = state::tables::jobs::same_specification(stable, current);
+    (!same).then(|| Job::clone(stable))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::deployment::DeploymentGroup;
+    use model::wire::{SECOND, Time};
+
+    fn view(group: DeploymentGroup) -> Deployment {
+        let mut view = Deployment::default();
+        view.task_groups.insert("g".to_owned(), group);
+        view
+    }
+
+    fn group() -> DeploymentGroup {
+        DeploymentGroup {
+            desired_total: 3,
+            progress_deadline: 600 * SECOND,
+            require_progress_by: Time(1000),
+            ..DeploymentGroup::default()
+        }
+    }
+
+    #[test]
+    fn each_situation_has_its_step() {
+        let step_of = |g: DeploymentGroup, seen| step(&view(g), seen, 500);
+        assert_eq!(step_of(group(), None), Step::Wait(1000));
+        assert_eq!(step_of(DeploymentGroup { healthy_allocs: 3, ..group() }, None), Step::Succeed);
+        let one = DeploymentGroup { healthy_allocs: 1, ..group() };
+        assert_eq!(step_of(one.clone(), Some((0, 0))), Step::Continue);
+        assert_eq!(step_of(one, Some((1, 0))), Step::Wait(1000));
+        let bad = DeploymentGroup { unhealthy_allocs: 1, ..group() };
+        assert_eq!(step_of(bad.clone(), Some((0, 1))), Step::Wait(1000));
+        assert_eq!(
+            step_of(DeploymentGroup { progress_deadline: 0, ..bad }, None),
+            Step::Fail(description::FAILED_ALLOCS)
+        );
+        assert_eq!(step(&view(group()), None, 1000), Step::Fail(description::FAILED_DEADLINE));
+    }
+
+    #[test]
+    fn healthy_canaries_wait_for_a_person_or_promote_themselves() {
+        let canaries = DeploymentGroup {
+            desired_canaries: 1,
+            healthy_allocs: 1,
+            placed_canaries: vec![model::ids::AllocId::from_name("c")].into(),
+            ..group()
+        };
+        let late = 5000;
+        assert!(matches!(step(&view(canaries.clone()), Some((1, 0)), late), Step::Wait(_)));
+        let auto = DeploymentGroup { auto_promote: true, ..canaries };
+        assert_eq!(step(&view(auto), Some((1, 0)), late), Step::Promote);
+    }
+}
