@@ -70,7 +70,7 @@ pub(crate) fn read(
         let options = Options {
             assignments: &assignments,
             files: Some(&disk),
-            random: &rand::random::<[u8; 16]>,
+            random: &random_bytes,
             limits: Limits::default(),
         };
         specs::job::parse_job(path, &text, &options).map_err(Problems::Found)
@@ -111,9 +111,8 @@ fn values(
         let what = format!("{WHAT}: Error reading variable file \"{name}\"");
         let text = file(Path::new(name)).attempt(&what).map_err(Problems::Failed)?;
         texts.insert(name.clone(), text.clone());
-        let random = &rand::random::<[u8; 16]>;
         let limits = Limits::default();
-        let found = specs::job::read_var_file(name, &text, &limits, random, undeclared);
+        let found = specs::job::read_var_file(name, &text, &limits, &random_bytes, undeclared);
         all.extend(found.map_err(Problems::Found)?);
         kept.push_str(&text);
         kept.push('\n');
@@ -129,6 +128,11 @@ fn values(
     submission["Variables"] = kept.into();
     submission["VariableFlags"] = flag_values.into();
     Ok(all)
+}
+
+/// For UUIDs and salts. Six bits are those of a UUID, which harms neither.
+fn random_bytes() -> [u8; 16] {
+    *uuid::Uuid::new_v4().as_bytes()
 }
 
 fn as_json(job: &model::job::Job) -> Result<Value, Failure> {

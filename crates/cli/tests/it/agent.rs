@@ -100,8 +100,7 @@ pub(crate) async fn run(
     input: &str,
 ) -> (u8, String, String) {
     let (mut terminal, captured) = Terminal::captured(input);
-    let args: Vec<String> =
-        ["nomad"].iter().chain(words).map(|word| (*word).to_owned()).collect();
+    let args: Vec<String> = ["nomad"].iter().chain(words).map(|word| (*word).to_owned()).collect();
     let environment = Environment::of(variables);
     let running = cli::run_with(&args, &environment, &mut terminal);
     let code = tokio::time::timeout(DEADLINE, running).await.expect("the command ends in time");

@@ -350,10 +350,11 @@ async fn files_are_listed_and_read_in_frames() {
 #[tokio::test]
 async fn stop_asks_only_when_the_id_is_not_whole() {
     let stopped = format!(r#"{{"EvalID":"{EVAL}"}}"#);
-    let agent = Agent::start()
-        .await
-        .on("GET /v1/jobs", 200, r#"[{"ID":"web"}]"#)
-        .on("DELETE /v1/job/web", 200, &stopped);
+    let agent = Agent::start().await.on("GET /v1/jobs", 200, r#"[{"ID":"web"}]"#).on(
+        "DELETE /v1/job/web",
+        200,
+        &stopped,
+    );
     let (code, out, _) = agent.run(&["job", "stop", "-detach", "-purge", "web"]).await;
     assert_eq!((code, out), (0, format!("{EVAL}\n")));
     assert_eq!(agent.seen().pop().unwrap(), "DELETE /v1/job/web?purge=true");
@@ -394,10 +395,11 @@ async fn init_writes_an_example_that_can_be_read_and_does_not_overwrite() {
 
 #[tokio::test]
 async fn a_raw_request_prints_the_answer_and_fails_with_its_status() {
-    let agent = Agent::start()
-        .await
-        .on("GET /v1/agent/self", 200, "{\"a\":1}")
-        .on("POST /v1/jobs", 500, "no");
+    let agent = Agent::start().await.on("GET /v1/agent/self", 200, "{\"a\":1}").on(
+        "POST /v1/jobs",
+        500,
+        "no",
+    );
     let (code, out, _) = agent.run(&["operator", "api", "/v1/agent/self?pretty"]).await;
     assert_eq!((code, out.as_str()), (0, "{\"a\":1}"));
     let (code, out, _) = agent.run_with_input(&["operator", "api", "jobs"], "{}").await;
