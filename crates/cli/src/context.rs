@@ -119,8 +119,6 @@ pub(crate) fn maybe_word<'w>(words: &'w [String], name: &str) -> Result<Option<&
     match words {
         [] => Ok(None),
         [word] => Ok(Some(word)),
-        _ => Err(Failure::usage(format!(
-            "This command takes either no arguments or one: {name}"
-        ))),
+        _ => Err(Failure::usage(format!("This command takes either no arguments or one: {name}"))),
     }
 }

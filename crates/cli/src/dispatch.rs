@@ -137,6 +137,7 @@ async fn launch(
     })?;
     let general = General::from_arg_matches(&matches).map_err(Failure::usage)?;
     terminal.palette.colour = general.colour(environment, terminal.is_terminal);
+    terminal.err_colour = general.colour(environment, terminal.err_is_terminal);
     let client = general.client(environment)?;
     let mut context = Context { program, terminal, environment, client };
     (command.start)(&mut context, &matches).await
@@ -150,11 +151,13 @@ fn not_found(program: Program, words: &[String], terminal: &mut Terminal) -> Fai
     for count in (1..=plain.len()).rev() {
         let path = plain[..count].join(" ");
         let is_group = |known: &str| known.starts_with(&format!("{path} "));
-        if COMMANDS.iter().any(|command| is_group(command.path)) && count == plain.len() {
+        let has_commands = COMMANDS.iter().any(|command| is_group(command.path));
+        if has_commands && count == plain.len() {
             terminal.say(help::list(program, &path));
             return Failure::silent(FAILED);
         }
-        if REFUSED.iter().any(|known| *known == path || is_group(known)) {
+        let none_yet = !has_commands && REFUSED.iter().any(|known| is_group(known));
+        if none_yet || REFUSED.contains(&path.as_str()) {
             let path = if count == plain.len() { path } else { plain.join(" ") };
             return Failure::new(format!("\"{name} {path}\" is not there yet (docs/gaps.md)"));
         }

@@ -15,6 +15,7 @@
 
 mod commands;
 mod context;
+mod diagnostics;
 mod dispatch;
 mod failure;
 mod flags;

@@ -116,7 +116,8 @@ pub(crate) async fn row(ctx: &Context<'_>, kind: Kind, given: &str) -> Result<Va
         (Some(_), Some(_)) => {
             let mut table = Table::new(&["ID", "Name", "Status"]);
             for row in rows.iter().filter(|row| row.text("ID").starts_with(&given)) {
-                let name = [row.text("Name"), row.text("JobID")].into_iter().find(|t| !t.is_empty());
+                let name =
+                    [row.text("Name"), row.text("JobID")].into_iter().find(|t| !t.is_empty());
                 let status = [row.text("ClientStatus"), row.text("Status")];
                 let status = status.into_iter().find(|text| !text.is_empty());
                 table.row([row.text("ID"), name.unwrap_or_default(), status.unwrap_or_default()]);
@@ -147,8 +148,7 @@ pub(crate) async fn allocation_of_job(
     let rows = rows.attempt("Error querying allocations")?.value;
     let rows = rows.as_array().map(Vec::as_slice).unwrap_or_default();
     let fits = |row: &&Value| group.is_empty() || row.text("TaskGroup") == group;
-    let order =
-        |row: &&Value| (row.text("ClientStatus") == "running", row.int("CreateIndex"));
+    let order = |row: &&Value| (row.text("ClientStatus") == "running", row.int("CreateIndex"));
     let best = rows.iter().filter(fits).max_by_key(order);
     let best = best.ok_or_else(|| Failure::new(format!("No allocations of job \"{}\"", job.id)))?;
     allocation(ctx, best.text("ID")).await

@@ -23,8 +23,8 @@ pub(crate) const NOMAD_CLI_NO_COLOR: &str = "NOMAD_CLI_NO_COLOR";
 pub(crate) const NOMAD_CLI_FORCE_COLOR: &str = "NOMAD_CLI_FORCE_COLOR";
 /// The convention of many programs for the same.
 pub(crate) const NO_COLOR: &str = "NO_COLOR";
-/// Values of job file variables: `NOMAD_VAR_name`.
-pub(crate) const NOMAD_VAR_PREFIX: &str = "NOMAD_VAR_";
+/// The user's home directory, for `~` in file functions of job files.
+pub(crate) const HOME: &str = "HOME";
 
 /// The environment as the command sees it.
 #[derive(Debug, Clone, Default)]
@@ -53,12 +53,9 @@ impl Environment {
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// The variables whose name starts with `prefix`, without it.
-    pub(crate) fn with_prefix(&self, prefix: &str) -> Vec<(String, String)> {
-        let cut = |(name, value): &(String, String)| {
-            Some((name.strip_prefix(prefix)?.to_owned(), value.clone()))
-        };
-        self.variables.iter().filter_map(cut).collect()
+    /// All of them: those that start with `NOMAD_VAR_` are values for job files.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 

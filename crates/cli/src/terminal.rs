@@ -17,6 +17,8 @@ pub struct Terminal {
     pub(crate) is_terminal: bool,
     /// The errors go to a person.
     pub(crate) err_is_terminal: bool,
+    /// Whether to colour the errors; plain until the flags are read.
+    pub(crate) err_colour: bool,
     /// Colours of the output; plain until the flags are read.
     pub(crate) palette: Palette,
 }
@@ -31,6 +33,7 @@ impl Terminal {
             input_is_terminal: io::stdin().is_terminal(),
             is_terminal: io::stdout().is_terminal(),
             err_is_terminal: io::stderr().is_terminal(),
+            err_colour: false,
             palette: Palette::default(),
         }
     }
@@ -45,6 +48,7 @@ impl Terminal {
             input_is_terminal: false,
             is_terminal: false,
             err_is_terminal: false,
+            err_colour: false,
             palette: Palette::default(),
         };
         (terminal, captured)

@@ -41,7 +41,8 @@ impl Address {
             None => (rest, String::new()),
         };
         let prefix = prefix.trim_end_matches('/').to_owned();
-        let (host, port) = split_authority(authority).ok_or_else(|| bad("the port is not valid"))?;
+        let (host, port) =
+            split_authority(authority).ok_or_else(|| bad("the port is not valid"))?;
         if host.is_empty() || host.contains(['@', '?', '#', ' ']) {
             return Err(bad("the host is not valid"));
         }

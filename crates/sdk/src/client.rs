@@ -148,11 +148,13 @@ impl Client {
         }
         let mut request = request.body(Full::new(body))?;
         for (name, value) in headers {
-            let name = hyper::header::HeaderName::try_from(name).map_err(hyper::http::Error::from)?;
+            let name =
+                hyper::header::HeaderName::try_from(name).map_err(hyper::http::Error::from)?;
             let value = value.parse::<hyper::header::HeaderValue>();
             request.headers_mut().insert(name, value.map_err(hyper::http::Error::from)?);
         }
-        let broken = |source| Error::Broken { method: method.to_string(), url: url.clone(), source };
+        let broken =
+            |source| Error::Broken { method: method.to_string(), url: url.clone(), source };
         let (mut sender, connection) = self.connect().await?;
         let response = sender.send_request(request).await.map_err(broken)?;
         let (parts, incoming) = response.into_parts();
@@ -204,9 +206,11 @@ impl Client {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| {
-            Error::Connect { address: self.address.to_string(), source: io::Error::other(error) }
-        })?;
+        let (sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| Error::Connect {
+                address: self.address.to_string(),
+                source: io::Error::other(error),
+            })?;
         // A failure of the connection reaches the caller through the body or the sender.
         let task = tokio::spawn(async move { drop(connection.await) });
         Ok((sender, Connection(task)))
@@ -232,9 +236,15 @@ mod tests {
         let mut client = Client::new(Address::parse("http://h:1/base").unwrap());
         client.namespace = "prod".into();
         client.region = "eu".into();
-        assert_eq!(client.target("/v1/jobs", Query::new()), "/base/v1/jobs?namespace=prod&region=eu");
+        assert_eq!(
+            client.target("/v1/jobs", Query::new()),
+            "/base/v1/jobs?namespace=prod&region=eu"
+        );
         let own = Query::new().with("namespace", "*");
-        assert_eq!(client.target("/v1/jobs?pretty", own), "/base/v1/jobs?pretty&namespace=%2A&region=eu");
+        assert_eq!(
+            client.target("/v1/jobs?pretty", own),
+            "/base/v1/jobs?pretty&namespace=%2A&region=eu"
+        );
         assert_eq!(
             client.target("/v1/jobs?namespace=x", Query::new()),
             "/base/v1/jobs?namespace=x&region=eu"

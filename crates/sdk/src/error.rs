@@ -22,7 +22,9 @@ pub enum Error {
     )]
     Refused { address: String },
     /// The connection failed otherwise.
-    #[error("cannot connect to {address}: {source} (set another address with -address or NOMAD_ADDR)")]
+    #[error(
+        "cannot connect to {address}: {source} (set another address with -address or NOMAD_ADDR)"
+    )]
     Connect { address: String, source: io::Error },
     /// The connection ended in the middle.
     #[error("{method} {url}: the connection failed: {source}")]

@@ -44,7 +44,11 @@ impl Query {
     /// The text behind the question mark.
     pub fn encode(&self) -> String {
         let pair = |(key, value): &(String, String)| {
-            if value.is_empty() { encode(key) } else { format!("{}={}", encode(key), encode(value)) }
+            if value.is_empty() {
+                encode(key)
+            } else {
+                format!("{}={}", encode(key), encode(value))
+            }
         };
         self.pairs.iter().map(pair).collect::<Vec<_>>().join("&")
     }

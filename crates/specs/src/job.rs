@@ -11,11 +11,16 @@ mod resources;
 mod service;
 mod task;
 
-use hcl::variables::{self, Assignment};
-use hcl::{Diagnostic, EvalContext, Fields, Files, Limits, Random};
+use hcl::variables;
+use hcl::{EvalContext, Fields};
 use model::job::*;
 use model::wire::Map;
 
+/// What a caller needs to give values and to read problems.
+pub use hcl::{
+    Diagnostic, Files, Limits, Random,
+    variables::{Assigned, Assignment, Undeclared, read_environment, read_flag, read_var_file},
+};
 pub use json::parse_json_job;
 
 /// What a job file may use besides its own text.

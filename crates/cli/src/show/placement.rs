@@ -107,18 +107,18 @@ mod tests {
             "ClassExhausted": {"big": 1}, "DimensionExhausted": {"memory": 2, "cpu": 1}
         });
         let empty = json!({});
-        let lines = failures(&[("web", &metric), ("api", &empty)], 2);
+        let lines = failures(&[("web", &metric), ("api", &empty)], 0);
         expect![[r#"
-              Task Group "api" (failed to place 1 allocation):
-                * No nodes were eligible for evaluation
-              Task Group "web" (failed to place 3 allocations):
-                * No nodes are available in datacenter "dc2"
-                * Class "gpu": 1 nodes excluded by filter
-                * Constraint "${attr.kernel.name} = linux": 2 nodes excluded by filter
-                * Resources exhausted on 2 nodes
-                * Class "big" exhausted on 1 nodes
-                * Dimension "cpu" exhausted on 1 nodes
-                * Dimension "memory" exhausted on 2 nodes"#]]
+            Task Group "api" (failed to place 1 allocation):
+              * No nodes were eligible for evaluation
+            Task Group "web" (failed to place 3 allocations):
+              * No nodes are available in datacenter "dc2"
+              * Class "gpu": 1 nodes excluded by filter
+              * Constraint "${attr.kernel.name} = linux": 2 nodes excluded by filter
+              * Resources exhausted on 2 nodes
+              * Class "big" exhausted on 1 nodes
+              * Dimension "cpu" exhausted on 1 nodes
+              * Dimension "memory" exhausted on 2 nodes"#]]
         .assert_eq(&lines.join("\n"));
     }
 }

@@ -78,10 +78,7 @@ fn basics(alloc: &Value, args: &Args) -> String {
     let mut pairs = Pairs::new();
     pairs.add("ID", alloc.text("ID"));
     if args.short {
-        pairs
-            .add("Name", alloc.text("Name"))
-            .add("Created", created)
-            .add("Modified", modified);
+        pairs.add("Name", alloc.text("Name")).add("Created", created).add("Modified", modified);
         return pairs.render();
     }
     pairs

@@ -43,7 +43,9 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
         [job] => (job, None),
         [job, payload] => (job, Some(payload.as_str())),
         _ => {
-            return Err(Failure::usage("This command takes one or two arguments: <job> [<payload>]"));
+            return Err(Failure::usage(
+                "This command takes one or two arguments: <job> [<payload>]",
+            ));
         }
     };
     let payload = match payload {

@@ -237,7 +237,8 @@ async fn details(ctx: &mut Context<'_>, args: &Args, found: &JobRef, job: &Value
     let all = found.query().with("all", args.all_allocs);
     let allocations = get("/allocations", all, "Error querying job allocations").await?;
     let evals = get("/evaluations", found.query(), "Error querying job evaluations").await?;
-    let deployment = get("/deployment", found.query(), "Error querying latest job deployment").await?;
+    let deployment =
+        get("/deployment", found.query(), "Error querying latest job deployment").await?;
     let summary = get("/summary", found.query(), "Error querying job summary").await?;
     if !summary.is_empty_at("Summary") {
         let table = groups(&summary);

@@ -155,7 +155,8 @@ fn events(node: &Value, verbose: bool) -> String {
     let mut table = Table::new(&headings);
     for event in node.items("Events").iter().rev() {
         let time = when::at(when::parse(event.text("Timestamp")));
-        let mut row = vec![time, event.text("Subsystem").to_owned(), event.text("Message").to_owned()];
+        let mut row =
+            vec![time, event.text("Subsystem").to_owned(), event.text("Message").to_owned()];
         if verbose {
             let details = event.entries("Details");
             let text = |(key, value): (&str, &Value)| {
@@ -179,9 +180,8 @@ struct Amounts {
 /// What allocations can have: all of the node without what is reserved.
 fn available(node: &Value) -> Amounts {
     let (all, kept) = (node.at("NodeResources"), node.at("ReservedResources"));
-    let left = |part: &str, key: &str| {
-        (all.at(part).number(key) - kept.at(part).number(key)).max(0.0)
-    };
+    let left =
+        |part: &str, key: &str| (all.at(part).number(key) - kept.at(part).number(key)).max(0.0);
     Amounts {
         cpu: left("Cpu", "CpuShares"),
         memory: left("Memory", "MemoryMB") * MEBIBYTE,

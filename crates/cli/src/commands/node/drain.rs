@@ -76,8 +76,7 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     }
     if !args.yes {
         let verb = if args.enable { "enable" } else { "disable" };
-        let question =
-            format!("Are you sure you want to {verb} drain mode for node \"{id}\"?");
+        let question = format!("Are you sure you want to {verb} drain mode for node \"{id}\"?");
         if !ctx.terminal.confirm(&question)? {
             ctx.say("Canceling drain toggle");
             return Ok(());
@@ -207,8 +206,10 @@ mod tests {
     #[test]
     fn an_allocation_is_told_when_it_is_to_move_and_when_it_has_ended() {
         let mut told = Told::new();
-        let mut rows =
-            [json!({"ID": "a", "ClientStatus": "running"}), json!({"ID": "b", "ClientStatus": "lost"})];
+        let mut rows = [
+            json!({"ID": "a", "ClientStatus": "running"}),
+            json!({"ID": "b", "ClientStatus": "lost"}),
+        ];
         assert!(changes(&rows, &mut told).is_empty());
         rows[0]["DesiredTransition"] = json!({"Migrate": true});
         assert_eq!(changes(&rows, &mut told), ["Alloc \"a\" marked for migration"]);

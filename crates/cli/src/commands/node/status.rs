@@ -158,7 +158,9 @@ fn table(rows: &[Value], args: &Args, running: &[usize]) -> String {
     let mut table = Table::new(&headings);
     for (place, node) in rows.iter().enumerate() {
         let mut row = vec![id(node.text("ID"), args.verbose)];
-        row.extend(["NodePool", "Datacenter", "Name", "NodeClass"].map(|k| node.text(k).to_owned()));
+        row.extend(
+            ["NodePool", "Datacenter", "Name", "NodeClass"].map(|k| node.text(k).to_owned()),
+        );
         if args.os {
             row.push(node.at("Attributes").text("os.name").to_owned());
         }
@@ -192,6 +194,8 @@ mod tests {
         .assert_eq(&table(&rows, &args, &[]));
         args.allocs = true;
         args.verbose = true;
-        assert!(table(&rows, &args, &[3]).ends_with("10.0.0.1  0.1.0    false  eligible     ready   3"));
+        assert!(
+            table(&rows, &args, &[3]).ends_with("10.0.0.1  0.1.0    false  eligible     ready   3")
+        );
     }
 }
