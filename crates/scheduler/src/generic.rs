@@ -44,8 +44,15 @@ pub fn schedule(snapshot: &Snapshot, eval: &Evaluation, inputs: &Inputs) -> Outc
         failed_tg_allocs: Default::default(),
         ..eval.clone()
     };
-    done.deployment_id =
-        plan.deployment.as_ref().map(|d| d.id).or(diff.active_deployment).or(eval.deployment_id);
+    // The newest deployment of the job, ended or not: what a monitor follows on to.
+    let newest = || snapshot.deployments_of_job(&eval.job()).first().map(|d| d.id);
+    done.deployment_id = plan
+        .deployment
+        .as_ref()
+        .map(|d| d.id)
+        .or(diff.active_deployment)
+        .or(eval.deployment_id)
+        .or_else(newest);
     let mut queued: BTreeMap<String, i64> = BTreeMap::new();
     let mut eligibility = BTreeMap::new();
     if let Some(job) = &job {

@@ -22,6 +22,7 @@ use model::wire::Nanos;
 pub use display::outcome_text;
 pub use generic::schedule;
 pub use reconcile::change::{Change, change_of_group};
+pub use reconcile::reschedule::has_attempts_left;
 pub use verify::{Verdict, verify};
 
 /// What a decision depends on beside the state.

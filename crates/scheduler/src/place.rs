@@ -73,7 +73,9 @@ impl<'a> Placer<'a> {
         stops: &[StopAlloc],
         seed: u64,
     ) -> Self {
-        let mut available: BTreeMap<String, i64> = BTreeMap::new();
+        // A datacenter that is named is shown even when it has no node that is ready.
+        let named = job.datacenters.iter().filter(|dc| !dc.contains('*'));
+        let mut available: BTreeMap<String, i64> = named.map(|dc| (dc.clone(), 0)).collect();
         let mut candidates = Vec::new();
         for node in snapshot.nodes().filter(|n| n.accepts_work()) {
             if feasible::in_reach(job, node) {

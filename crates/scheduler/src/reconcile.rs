@@ -19,7 +19,7 @@ use crate::ids::Seeded;
 pub(crate) mod change;
 mod deploying;
 mod group;
-mod reschedule;
+pub(crate) mod reschedule;
 
 use deploying::Deploying;
 use group::GroupPass;

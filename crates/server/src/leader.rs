@@ -46,12 +46,28 @@ impl Leader {
 pub(crate) fn take_office(server: &Server, events: mpsc::UnboundedReceiver<Happened>) {
     let leader = &server.inner.leader;
     refill(server);
+    tokio::spawn(settle(server.clone()));
     tokio::spawn(follow(server.clone(), events));
     tokio::spawn(crate::worker::run(server.clone()));
     tokio::spawn(leader.broker.clone().run_delays(server.inner.stop.clone()));
     tokio::spawn(heartbeats::run(server.clone()));
     tokio::spawn(deployments::run(server.clone()));
     tokio::spawn(garbage::run(server.clone()));
+}
+
+/// Writes what a new cluster starts with: the scheduler's settings, so that they have an index
+/// that compare-and-set can name.
+async fn settle(server: Server) {
+    if server.snapshot().scheduler_config().create_index > 0 {
+        return;
+    }
+    let command = state::Command::SetSchedulerConfig {
+        config: state::SchedulerConfig::default(),
+        enforce_index: Some(0),
+    };
+    if let Err(error) = server.commit(&command).await {
+        tracing::warn!(%error, "the scheduler's settings were not written; their defaults hold");
+    }
 }
 
 fn refill(server: &Server) {

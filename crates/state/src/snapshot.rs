@@ -250,7 +250,8 @@ impl Snapshot {
             }
         }
         for (name, group) in view.task_groups.iter_mut() {
-            if group.progress_deadline > 0 {
+            // The clock starts with the first placement: what waits for room has not begun.
+            if group.progress_deadline > 0 && group.placed_allocs > 0 {
                 let base = progress.get(name).copied().unwrap_or(created);
                 group.require_progress_by = Time(base + group.progress_deadline);
             }

@@ -97,6 +97,7 @@ fn task_identity(task: &Task) -> Task {
             ..Default::default()
         }),
         leader: false,
+        lifecycle: None,
         scaling_policies: Default::default(),
         actions: Default::default(),
         resources: task.resources.as_ref().map(|r| Resources {

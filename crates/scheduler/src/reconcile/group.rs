@@ -17,6 +17,8 @@ struct Sorted {
     retry: Vec<(Arc<Alloc>, Nanos)>,
     /// Canaries of the deployment that goes on.
     canaries: Vec<Arc<Alloc>>,
+    /// Finished work of an older version: left as it is, and fills no slot.
+    outdated: u64,
 }
 
 /// One group being reconciled.
@@ -77,7 +79,8 @@ impl GroupPass<'_> {
         let placed = self.place_missing(&sorted, canarying);
         limit = limit.saturating_sub(placed);
         destructive.sort_by_key(|a| a.index);
-        self.updates.ignore = (sorted.filling.len() + sorted.canaries.len()) as u64;
+        self.updates.ignore =
+            (sorted.filling.len() + sorted.canaries.len()) as u64 + sorted.outdated;
         self.updates.ignore -= self.updates.in_place_update.min(self.updates.ignore);
         let chosen = destructive.len().min(limit);
         for alloc in destructive.drain(..chosen) {
@@ -105,7 +108,7 @@ impl GroupPass<'_> {
                 continue;
             }
             match alloc.observed.status {
-                _ if batch && outdated && alloc.is_client_terminal() => {}
+                _ if batch && outdated && alloc.is_client_terminal() => sorted.outdated += 1,
                 ClientStatus::Complete if batch => sorted.filling.push(alloc),
                 ClientStatus::Complete | ClientStatus::Lost => {}
                 ClientStatus::Failed => self.sort_failed(alloc, &mut sorted),
@@ -214,6 +217,19 @@ impl GroupPass<'_> {
             let Some(alloc) = sorted.migrating.pop() else { break };
             self.stop(&alloc, why::NOT_NEEDED);
             excess -= 1;
+        }
+        // Two in one slot: the newer version keeps it.
+        sorted.filling.sort_by_key(|a| (a.index, std::cmp::Reverse(a.job_version)));
+        let mut at = 1;
+        while excess > 0 && at < sorted.filling.len() {
+            let doubled = sorted.filling[at].index == sorted.filling[at - 1].index;
+            if doubled && !sorted.filling[at].is_client_terminal() {
+                let alloc = sorted.filling.remove(at);
+                self.stop(&alloc, why::NOT_NEEDED);
+                excess -= 1;
+            } else {
+                at += 1;
+            }
         }
         sorted.filling.sort_by_key(|a| (a.is_client_terminal(), a.index));
         while excess > 0 {

@@ -18,6 +18,12 @@ pub(crate) enum Attempt {
     Never,
 }
 
+/// Whether the policy of its group gives a failed allocation another attempt, now or later.
+pub fn has_attempts_left(alloc: &Alloc, now: Nanos) -> bool {
+    let policy = alloc.spec.group(&alloc.group).and_then(|g| g.reschedule_policy.as_ref());
+    next_attempt(alloc, policy, now) != Attempt::Never
+}
+
 /// Reads the policy.
 pub(crate) fn next_attempt(
     alloc: &Alloc,

@@ -145,12 +145,15 @@ fn keeps_the_old_until_a_person_promotes_the_canary() {
         eval: None,
         now,
     });
-    check(&cluster.run("web"), expect![[r#"
+    check(
+        &cluster.run("web"),
+        expect![[r#"
         place web.g[1] v1 on n2
         stop web.g[0]: alloc not needed due to job update
         stop web.g[1]: alloc is being updated due to job update
         this evaluation complete
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -332,6 +335,55 @@ fn a_static_port_is_handed_to_the_replacement_on_its_node() {
         deployment of v0 begins: Deployment is running
         no place for g and 0 more: network: reserved port collision http=8080 on 1
         evaluation queued-allocs blocked
+        this evaluation complete
+    "#]],
+    );
+}
+
+#[test]
+fn canaries_as_many_as_the_count_take_over_at_their_promotion() {
+    let update = json!({ "Update": { "MaxParallel": 2, "Canary": 2, "AutoPromote": true } });
+    let mut cluster = Cluster::new().nodes(3);
+    cluster.register(&job("web", "service", 2, update.clone()));
+    cluster.run("web");
+    cluster.report_all("web", ClientStatus::Running);
+    cluster.register(&with_env(job("web", "service", 2, update), "2"));
+    check(
+        &cluster.run("web"),
+        expect![[r#"
+        place web.g[0] v1 on n3 as canary
+        place web.g[1] v1 on n2 as canary
+        deployment of v1 begins: Deployment is running pending automatic promotion
+        deployment cancelled: Cancelled due to newer version of job
+        this evaluation complete
+    "#]],
+    );
+    cluster.report_all("web", ClientStatus::Running);
+    check(
+        &cluster.run("web"),
+        expect![[r#"
+        this evaluation complete
+    "#]],
+    );
+    let deployment = cluster.view().deployments_of_job(&key("web"))[0].id;
+    let now = cluster.now;
+    cluster.apply(Command::DeploymentPromote {
+        id: deployment,
+        groups: Vec::new(),
+        eval: None,
+        now,
+    });
+    check(
+        &cluster.run("web"),
+        expect![[r#"
+        stop web.g[0]: alloc not needed due to job update
+        stop web.g[1]: alloc not needed due to job update
+        this evaluation complete
+    "#]],
+    );
+    check(
+        &cluster.run("web"),
+        expect![[r#"
         this evaluation complete
     "#]],
     );

@@ -221,7 +221,11 @@ impl Server {
         let modify_index = old.as_ref().map_or(0, |j| j.job_modify_index());
         Ok(JobPlanResponse {
             job_modify_index: modify_index,
-            created_evals: outcome.new_evals.into(),
+            created_evals: outcome
+                .new_evals
+                .into_iter()
+                .map(|e| Evaluation { create_time: now, modify_time: now, ..e })
+                .collect(),
             diff,
             annotations: Some(annotations),
             failed_tg_allocs: outcome.eval.failed_tg_allocs,

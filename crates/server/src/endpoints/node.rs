@@ -274,7 +274,8 @@ fn needs_another(snapshot: &Snapshot, alloc: &Alloc, update: &AllocUpdate) -> bo
     }
     let Some(job) = snapshot.job(&alloc.job).filter(|j| !j.is_stopped()) else { return false };
     match update.status {
-        ClientStatus::Failed => true,
+        // Without an attempt left nothing would follow from an evaluation.
+        ClientStatus::Failed => scheduler::has_attempts_left(alloc, random::now()),
         // A service that ends by itself is started anew; finished batch work stays finished.
         ClientStatus::Complete => job.job_type() == JobType::Service,
         _ => false,

@@ -68,7 +68,7 @@ pub(crate) async fn run(server: Server) {
         for id in active {
             let Some(view) = snapshot.deployment(&id) else { continue };
             let health = health(&view);
-            let step = step(&view, seen.get(&id).copied(), now);
+            let step = step(&view, seen.get(&id).copied(), leftovers(&snapshot, &view), now);
             if let Step::Wait(until) = step {
                 next = next.min(until);
                 seen.insert(id, health);
@@ -96,6 +96,17 @@ pub(crate) async fn run(server: Server) {
     }
 }
 
+/// Live allocations of older versions, which the deployment has yet to replace.
+fn leftovers(snapshot: &Snapshot, view: &Deployment) -> usize {
+    let older = |a: &&std::sync::Arc<model::alloc::Alloc>| {
+        a.job_create_index == view.job_create_index
+            && a.job_version < view.job_version
+            && !a.is_terminal()
+            && view.task_groups.contains_key(&*a.group)
+    };
+    snapshot.allocs_of_job(&view.job()).filter(older).count()
+}
+
 fn health(view: &Deployment) -> (u32, u32) {
     let groups = view.task_groups.values();
     groups.fold((0, 0), |(h, u), g| (h + g.healthy_allocs, u + g.unhealthy_allocs))
@@ -113,9 +124,16 @@ fn is_done(group: &model::deployment::DeploymentGroup) -> bool {
 }
 
 /// Decides. `seen` is the health at which the scheduler was last told to go on.
-pub(crate) fn step(view: &Deployment, seen: Option<(u32, u32)>, now: Nanos) -> Step {
+pub(crate) fn step(
+    view: &Deployment,
+    seen: Option<(u32, u32)>,
+    leftovers: usize,
+    now: Nanos,
+) -> Step {
     let groups = || view.task_groups.values();
-    if groups().all(is_done) {
+    // It has not succeeded while something of an older version runs: ended too early, it would
+    // leave the scheduler without the memory that its canaries were promoted.
+    if groups().all(is_done) && leftovers == 0 {
         return Step::Succeed;
     }
     let waits_for_promotion =
@@ -170,7 +188,7 @@ async fn act(
         }
         Step::Succeed => Command::DeploymentStatus {
             update: update(view, DeploymentStatus::Successful, description::SUCCESSFUL.to_owned()),
-            eval: None,
+            eval: Some(eval()),
             revert: None,
             stable: true,
             now,
@@ -246,9 +264,11 @@ mod tests {
 
     #[test]
     fn each_situation_has_its_step() {
-        let step_of = |g: DeploymentGroup, seen| step(&view(g), seen, 500);
+        let step_of = |g: DeploymentGroup, seen| step(&view(g), seen, 0, 500);
         assert_eq!(step_of(group(), None), Step::Wait(1000));
         assert_eq!(step_of(DeploymentGroup { healthy_allocs: 3, ..group() }, None), Step::Succeed);
+        let all = DeploymentGroup { healthy_allocs: 3, ..group() };
+        assert!(matches!(step(&view(all), Some((3, 0)), 1, 500), Step::Wait(_)));
         let one = DeploymentGroup { healthy_allocs: 1, ..group() };
         assert_eq!(step_of(one.clone(), Some((0, 0))), Step::Continue);
         assert_eq!(step_of(one, Some((1, 0))), Step::Wait(1000));
@@ -258,7 +278,7 @@ mod tests {
             step_of(DeploymentGroup { progress_deadline: 0, ..bad }, None),
             Step::Fail(description::FAILED_ALLOCS)
         );
-        assert_eq!(step(&view(group()), None, 1000), Step::Fail(description::FAILED_DEADLINE));
+        assert_eq!(step(&view(group()), None, 0, 1000), Step::Fail(description::FAILED_DEADLINE));
     }
 
     #[test]
@@ -270,8 +290,8 @@ mod tests {
             ..group()
         };
         let late = 5000;
-        assert!(matches!(step(&view(canaries.clone()), Some((1, 0)), late), Step::Wait(_)));
+        assert!(matches!(step(&view(canaries.clone()), Some((1, 0)), 0, late), Step::Wait(_)));
         let auto = DeploymentGroup { auto_promote: true, ..canaries };
-        assert_eq!(step(&view(auto), Some((1, 0)), late), Step::Promote);
+        assert_eq!(step(&view(auto), Some((1, 0)), 0, late), Step::Promote);
     }
 }
