@@ -293,7 +293,8 @@ impl Machine {
     }
 
     fn note_first_setup(&mut self, now: Nanos) {
-        if !self.state.events.iter().any(|event| event.kind == "Task Setup") {
+        let is_noted = self.state.events.iter().any(|event| event.kind == "Task Setup");
+        if self.state.restarts == 0 && !is_noted {
             self.note(events::building_directory(now));
         }
     }
