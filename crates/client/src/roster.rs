@@ -1,0 +1,333 @@
+//! All allocations that are here, live and ended, and the job versions they share.
+//!
+//! The lock is held for look-ups and swaps only; each live allocation belongs to its runner.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::alloc::{Alloc, AllocUpdate, ClientStatus};
+use model::ids::AllocId;
+use model::job::Job;
+use parking_lot::Mutex;
+use rpc::methods::NodeAllocs;
+use tokio::sync::{mpsc, watch};
+
+use crate::alloc::directory::AllocDir;
+use crate::alloc::record::{Final, JobVersion, Progress, View};
+use crate::alloc::runner::{Command, Ended, Previous, Runner, Start};
+use crate::clock;
+use crate::diff::{Here, changes};
+use crate::garbage::Garbage;
+use crate::shared::Shared;
+
+/// Wishes waiting for one allocation; whoever has more waits.
+const COMMANDS_MAX: usize = 64;
+
+pub(crate) struct Live {
+    pub(crate) alloc: Arc<Alloc>,
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) view: watch::Receiver<Arc<View>>,
+}
+
+pub(crate) struct Past {
+    pub(crate) view: Arc<View>,
+    pub(crate) finished_at: i64,
+    /// Its directory is gone.
+    pub(crate) collected: bool,
+}
+
+pub(crate) enum Entry {
+    Live(Live),
+    Past(Past),
+}
+
+#[derive(Default)]
+struct Inner {
+    entries: BTreeMap<AllocId, Entry>,
+    /// Each version with the number of live allocations that use it.
+    jobs: BTreeMap<JobVersion, (Arc<Job>, usize)>,
+    closed: bool,
+}
+
+pub(crate) struct Roster {
+    pub(crate) shared: Arc<Shared>,
+    inner: Mutex<Inner>,
+    live: watch::Sender<usize>,
+    pub(crate) garbage: Garbage,
+}
+
+impl Roster {
+    pub(crate) fn new(shared: Arc<Shared>, garbage: Garbage) -> Arc<Self> {
+        let inner = Mutex::default();
+        Arc::new(Self { shared, inner, live: watch::Sender::new(0), garbage })
+    }
+
+    /// Takes over what an earlier agent left.
+    pub(crate) fn restore(
+        self: &Arc<Self>,
+        live: Vec<(Arc<Alloc>, Option<Progress>)>,
+        finals: Vec<(AllocId, Final)>,
+    ) -> Vec<AllocUpdate> {
+        let node = self.shared.node_id;
+        let mut reports = Vec::new();
+        for (id, record) in finals {
+            reports.push(record.view.update(id, node));
+            let collected = !AllocDir::of(&self.shared.config.alloc_dir, &id).root.exists();
+            let Final { view, finished_at } = record;
+            let past = Past { view: Arc::new(view), finished_at, collected };
+            self.inner.lock().entries.insert(id, Entry::Past(past));
+        }
+        for (alloc, progress) in live {
+            self.start(alloc, progress, Origin::Disk);
+        }
+        reports
+    }
+
+    /// Does what an answer of the servers asks for.
+    pub(crate) async fn apply(self: &Arc<Self>, answer: NodeAllocs, since: u64) {
+        let here = self.here();
+        let changes = changes(&here, &answer, since);
+        for id in changes.remove {
+            self.remove(id).await;
+        }
+        for alloc in changes.update {
+            self.update(alloc).await;
+        }
+        for alloc in changes.start {
+            self.start(alloc, None, Origin::Servers);
+        }
+    }
+
+    fn here(&self) -> BTreeMap<AllocId, Here> {
+        let inner = self.inner.lock();
+        let entries = inner.entries.iter();
+        let here = entries.map(|(id, entry)| {
+            let here = match entry {
+                Entry::Live(live) => {
+                    Here::Live { alloc_modify_index: live.alloc.alloc_modify_index }
+                }
+                Entry::Past(_) => Here::Ended,
+            };
+            (*id, here)
+        });
+        here.collect()
+    }
+
+    pub(crate) fn job(&self, version: &JobVersion) -> Option<Arc<Job>> {
+        self.inner.lock().jobs.get(version).map(|(job, _)| job.clone())
+    }
+
+    /// Looks at one entry.
+    pub(crate) fn with<T>(&self, id: &AllocId, look: impl FnOnce(&mut Entry) -> T) -> Option<T> {
+        self.inner.lock().entries.get_mut(id).map(look)
+    }
+
+    /// Looks at all entries.
+    pub(crate) fn each(&self, mut look: impl FnMut(&AllocId, &mut Entry)) {
+        self.inner.lock().entries.iter_mut().for_each(|(id, entry)| look(id, entry));
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.inner.lock().entries.len()
+    }
+
+    async fn remove(&self, id: AllocId) {
+        let commands = self.with(&id, |entry| match entry {
+            Entry::Live(live) => Some(live.commands.clone()),
+            Entry::Past(_) => None,
+        });
+        match commands {
+            // A runner that has just ended leaves a past entry, which the next answer removes.
+            Some(Some(commands)) => drop(commands.send(Command::Remove).await),
+            Some(None) => self.drop_entry(id),
+            None => {}
+        }
+    }
+
+    fn drop_entry(&self, id: AllocId) {
+        self.inner.lock().entries.remove(&id);
+        self.shared.store.forget(id);
+        self.garbage.remove(AllocDir::of(&self.shared.config.alloc_dir, &id).root);
+    }
+
+    async fn update(&self, mut alloc: Arc<Alloc>) {
+        let commands = {
+            let mut inner = self.inner.lock();
+            let Some(Entry::Live(live)) = inner.entries.get(&alloc.id) else { return };
+            let commands = live.commands.clone();
+            let old = JobVersion::of(&live.alloc);
+            if old != JobVersion::of(&alloc) {
+                self.intern(&mut inner, &mut alloc);
+                self.release(&mut inner, &old);
+            } else {
+                let mut same = (*alloc).clone();
+                same.spec = live.alloc.spec.clone();
+                alloc = Arc::new(same);
+            }
+            if let Some(Entry::Live(live)) = inner.entries.get_mut(&alloc.id) {
+                live.alloc = alloc.clone();
+            }
+            commands
+        };
+        self.shared.store.put_alloc(&alloc);
+        // A runner that has ended needs no news.
+        let _ = commands.send(Command::Update(alloc)).await;
+    }
+
+    fn start(self: &Arc<Self>, mut alloc: Arc<Alloc>, progress: Option<Progress>, origin: Origin) {
+        let id = alloc.id;
+        if alloc.spec.group(&alloc.group).is_none_or(|group| group.tasks.is_empty()) {
+            tracing::error!(alloc_id = %id, group = %alloc.group, "an allocation without tasks");
+            self.refuse(&alloc);
+            return;
+        }
+        let (sender, commands) = mpsc::channel(COMMANDS_MAX);
+        let (view, viewed) = watch::channel(Arc::new(View {
+            status: ClientStatus::Pending,
+            description: String::new(),
+            tasks: Arc::default(),
+            health: None,
+        }));
+        let previous = {
+            let mut inner = self.inner.lock();
+            if inner.closed {
+                return;
+            }
+            self.intern(&mut inner, &mut alloc);
+            let previous = self.previous(&inner, &alloc);
+            let live = Live { alloc: alloc.clone(), commands: sender, view: viewed };
+            inner.entries.insert(id, Entry::Live(live));
+            self.live.send_modify(|count| *count += 1);
+            previous
+        };
+        if origin == Origin::Servers {
+            self.shared.store.put_alloc(&alloc);
+        }
+        let shared = self.shared.clone();
+        let roster = self.clone();
+        tokio::spawn(async move {
+            let _counted = Counted { live: roster.live.clone() };
+            let start = Start { shared, alloc, progress, previous, commands, view };
+            let ended = Runner::new(start).run().await;
+            roster.ended(id, ended);
+        });
+    }
+
+    /// An allocation that cannot be run at all.
+    fn refuse(&self, alloc: &Alloc) {
+        let view = View {
+            status: ClientStatus::Failed,
+            description: format!("the job has no group \"{}\" with tasks", alloc.group),
+            tasks: Arc::default(),
+            health: None,
+        };
+        let report = view.update(alloc.id, self.shared.node_id);
+        let record = Final { view, finished_at: clock::now() };
+        self.shared.store.put_final(alloc.id, &record, report);
+        let past = past(record);
+        self.inner.lock().entries.insert(alloc.id, Entry::Past(past));
+    }
+
+    fn previous(&self, inner: &Inner, alloc: &Alloc) -> Option<Previous> {
+        let id = alloc.previous?;
+        let view = match inner.entries.get(&id)? {
+            Entry::Live(live) => live.view.clone(),
+            Entry::Past(past) => watch::Sender::new(past.view.clone()).subscribe(),
+        };
+        let disk = alloc.spec.group(&alloc.group).and_then(|group| group.ephemeral_disk.as_ref());
+        let is_sticky = disk.is_some_and(|disk| {
+            // What migrates sticks, too.
+            disk.sticky == Some(true) || disk.migrate == Some(true)
+        });
+        let directory = || AllocDir::of(&self.shared.config.alloc_dir, &id);
+        Some(Previous { view, sticky_from: is_sticky.then(directory) })
+    }
+
+    fn ended(&self, id: AllocId, ended: Ended) {
+        let removed = matches!(ended, Ended::Removed);
+        if let Ended::LetGo = ended {
+            return;
+        }
+        {
+            let mut inner = self.inner.lock();
+            if let Some(Entry::Live(live)) = inner.entries.get(&id) {
+                let version = JobVersion::of(&live.alloc);
+                self.release(&mut inner, &version);
+            }
+            if let Ended::Final(record) = ended {
+                inner.entries.insert(id, Entry::Past(past(record)));
+            }
+        }
+        if removed {
+            self.drop_entry(id);
+        }
+        self.garbage.look();
+    }
+
+    /// Makes the allocation use the one copy of its job.
+    fn intern(&self, inner: &mut Inner, alloc: &mut Arc<Alloc>) {
+        let version = JobVersion::of(alloc);
+        if let Some((job, users)) = inner.jobs.get_mut(&version) {
+            *users += 1;
+            if !Arc::ptr_eq(job, &alloc.spec) {
+                let mut same = (**alloc).clone();
+                same.spec = job.clone();
+                *alloc = Arc::new(same);
+            }
+            return;
+        }
+        self.shared.store.put_job(&version, &alloc.spec);
+        inner.jobs.insert(version, (alloc.spec.clone(), 1));
+    }
+
+    fn release(&self, inner: &mut Inner, version: &JobVersion) {
+        let Some((_, users)) = inner.jobs.get_mut(version) else { return };
+        *users -= 1;
+        if *users == 0 {
+            inner.jobs.remove(version);
+            self.shared.store.remove_job(version);
+        }
+    }
+
+    /// Lets all tasks go on, or ends them, and waits until no runner is left.
+    pub(crate) async fn close(&self, end_tasks: bool) {
+        let runners: Vec<mpsc::Sender<Command>> = {
+            let mut inner = self.inner.lock();
+            inner.closed = true;
+            let live = inner.entries.values().filter_map(|entry| match entry {
+                Entry::Live(live) => Some(live.commands.clone()),
+                Entry::Past(_) => None,
+            });
+            live.collect()
+        };
+        for runner in runners {
+            // One that has ended already needs no telling.
+            let _ = runner.send(if end_tasks { Command::End } else { Command::LetGo }).await;
+        }
+        let mut live = self.live.subscribe();
+        // The sender lives as long as this value.
+        let _ = live.wait_for(|count| *count == 0).await;
+    }
+}
+
+fn past(record: Final) -> Past {
+    Past { view: Arc::new(record.view), finished_at: record.finished_at, collected: false }
+}
+
+/// Where an allocation comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Disk,
+    Servers,
+}
+
+/// Counts a runner as gone, even if it panics.
+struct Counted {
+    live: watch::Sender<usize>,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.live.send_modify(|count| *count -= 1);
+    }
+}
