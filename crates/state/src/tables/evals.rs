@@ -33,9 +33,10 @@ impl Tables {
             (!eval.queued_allocations.is_empty()).then(|| eval.queued_allocations.0.clone());
         self.change_job(changes, &key, |entry| {
             entry.open_evals = entry.open_evals + u32::from(is_open) - u32::from(was_open);
+            // The job's status follows from these, so whoever watches the job has to hear of it.
+            entry.summary_index = index;
             if let Some(queued) = queued {
                 entry.queued = queued;
-                entry.summary_index = index;
             }
         });
         if old.is_none() {
