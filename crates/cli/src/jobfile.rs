@@ -12,7 +12,7 @@ use specs::job::{Assignment, Diagnostic, Files, Limits, Options, Undeclared};
 
 use crate::context::Context;
 use crate::diagnostics;
-use crate::failure::{Attempt, Failure};
+use crate::failure::{Attempt, Failure, system_text};
 use crate::settings::HOME;
 
 /// The largest file that is read: a job file, a variable file, or one a function names.
@@ -150,11 +150,11 @@ fn file(path: &Path) -> Result<String, Failure> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let info = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    let info = std::fs::metadata(path).map_err(|error| system_text(&error))?;
     if info.len() > FILE_BYTES_MAX {
         return Err(format!("it is larger than {FILE_BYTES_MAX} bytes"));
     }
-    std::fs::read(path).map_err(|error| error.to_string())
+    std::fs::read(path).map_err(|error| system_text(&error))
 }
 
 /// The files of the user's machine, for the file functions of job files.
@@ -177,11 +177,11 @@ impl Files for Disk {
         let (mut left, mut found) = (vec![PathBuf::new()], Vec::new());
         while let Some(below) = left.pop() {
             let entries =
-                std::fs::read_dir(root.join(&below)).map_err(|error| error.to_string())?;
+                std::fs::read_dir(root.join(&below)).map_err(|error| system_text(&error))?;
             for entry in entries {
-                let entry = entry.map_err(|error| error.to_string())?;
+                let entry = entry.map_err(|error| system_text(&error))?;
                 let path = below.join(entry.file_name());
-                let kind = entry.file_type().map_err(|error| error.to_string())?;
+                let kind = entry.file_type().map_err(|error| system_text(&error))?;
                 if kind.is_dir() {
                     left.push(path);
                 } else if kind.is_file() {

@@ -52,7 +52,8 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
         None => Vec::new(),
         Some("-") => ctx.terminal.read_input().await.attempt("Error reading input data")?,
         Some(file) => {
-            std::fs::read(file).attempt(&format!("Error reading input data: open {file}"))?
+            let what = format!("Error reading input data: open {file}");
+            std::fs::read(file).map_err(Failure::from).attempt(&what)?
         }
     };
     let mut meta = BTreeMap::new();
