@@ -81,7 +81,7 @@ impl Context<'_> {
     }
 }
 
-/// How an answer is printed.
+// How an answer is printed. (A doc comment would become the help of the command.)
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Format {
     /// Print the answer as JSON

@@ -54,8 +54,16 @@ impl fmt::Display for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::new(error)
+        Self::new(system_text(&error))
     }
+}
+
+/// An error of the system as C programs word it: `no such file or directory`.
+pub(crate) fn system_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
 }
 
 /// Says what was being attempted in front of an error.

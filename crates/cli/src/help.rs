@@ -7,7 +7,7 @@ use crate::context::Program;
 use crate::output::table::indented;
 
 /// Columns of the first column of a list of flags or commands.
-const NAME_WIDTH: usize = 26;
+const NAME_WIDTH: usize = 30;
 
 /// All commands, or those that start with `group`.
 pub(crate) fn list(program: Program, group: &str) -> String {
@@ -38,7 +38,12 @@ pub(crate) fn page(program: Program, command: &Command) -> String {
     let built = command.build();
     let words = built.get_positionals().next();
     let words = words.and_then(|arg| arg.get_value_names()).and_then(|names| names.first());
-    let words = words.map(|name| format!(" {name}")).unwrap_or_default();
+    let words = words
+        .map(|name| match name.starts_with('<') {
+            true => format!(" {name}"),
+            false => format!(" <{}>", name.to_lowercase()),
+        })
+        .unwrap_or_default();
     let mut text = format!("Usage: {} {} [options]{words}\n\n", program.name(), command.path);
     let about = built.get_long_about().or(built.get_about());
     let about = about.map_or_else(|| command.about.to_owned(), ToString::to_string);

@@ -12,7 +12,7 @@ use specs::job::{Assignment, Diagnostic, Files, Limits, Options, Undeclared};
 
 use crate::context::Context;
 use crate::diagnostics;
-use crate::failure::{Attempt, Failure};
+use crate::failure::{Attempt, Failure, system_text};
 use crate::settings::HOME;
 
 /// The largest file that is read: a job file, a variable file, or one a function names.
@@ -22,7 +22,7 @@ const LISTED_FILES_MAX: usize = 10_000;
 /// What precedes every problem with a job file.
 const WHAT: &str = "Error getting job struct";
 
-/// The flags of every command that reads a job file.
+// The flags of every command that reads a job file. (A doc comment would become their help.)
 #[derive(Debug, Args)]
 pub(crate) struct FileFlags {
     /// The file is JSON: a job, or an object with the job below Job
@@ -50,12 +50,12 @@ pub(crate) struct JobFile {
 }
 
 /// Reads `path`, or standard input for `-`. Warnings go to the error stream.
-pub(crate) fn read(
+pub(crate) async fn read(
     ctx: &mut Context<'_>,
     path: &str,
     flags: &FileFlags,
 ) -> Result<JobFile, Failure> {
-    let text = if path == "-" { input(ctx) } else { file(Path::new(path)) };
+    let text = if path == "-" { input(ctx).await } else { file(Path::new(path)) };
     let text = text.attempt(&format!("{WHAT}: Error reading job file from \"{path}\""))?;
     if flags.json {
         let job = specs::job::parse_json_job(path, &text).attempt(WHAT)?;
@@ -139,8 +139,8 @@ fn as_json(job: &model::job::Job) -> Result<Value, Failure> {
     serde_json::to_value(job).attempt(WHAT)
 }
 
-fn input(ctx: &mut Context<'_>) -> Result<String, Failure> {
-    let bytes = ctx.terminal.read_input()?;
+async fn input(ctx: &mut Context<'_>) -> Result<String, Failure> {
+    let bytes = ctx.terminal.read_input().await?;
     String::from_utf8(bytes).map_err(|_| Failure::new("it is not UTF-8"))
 }
 
@@ -150,11 +150,11 @@ fn file(path: &Path) -> Result<String, Failure> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let info = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    let info = std::fs::metadata(path).map_err(|error| system_text(&error))?;
     if info.len() > FILE_BYTES_MAX {
         return Err(format!("it is larger than {FILE_BYTES_MAX} bytes"));
     }
-    std::fs::read(path).map_err(|error| error.to_string())
+    std::fs::read(path).map_err(|error| system_text(&error))
 }
 
 /// The files of the user's machine, for the file functions of job files.
@@ -177,11 +177,11 @@ impl Files for Disk {
         let (mut left, mut found) = (vec![PathBuf::new()], Vec::new());
         while let Some(below) = left.pop() {
             let entries =
-                std::fs::read_dir(root.join(&below)).map_err(|error| error.to_string())?;
+                std::fs::read_dir(root.join(&below)).map_err(|error| system_text(&error))?;
             for entry in entries {
-                let entry = entry.map_err(|error| error.to_string())?;
+                let entry = entry.map_err(|error| system_text(&error))?;
                 let path = below.join(entry.file_name());
-                let kind = entry.file_type().map_err(|error| error.to_string())?;
+                let kind = entry.file_type().map_err(|error| system_text(&error))?;
                 if kind.is_dir() {
                     left.push(path);
                 } else if kind.is_file() {
@@ -217,14 +217,14 @@ mod tests {
     use crate::terminal::Terminal;
     use expect_test::expect;
 
-    fn read_text(text: &str, flags: &FileFlags) -> Result<Value, String> {
+    async fn read_text(text: &str, flags: &FileFlags) -> Result<Value, String> {
         let environment = Environment::of(&[("NOMAD_VAR_n", "8")]);
         let (mut terminal, _) = Terminal::captured(text);
         let client = sdk::Client::new(sdk::Address::parse(sdk::DEFAULT_ADDRESS).unwrap());
         let terminal = &mut terminal;
         let mut ctx =
             Context { program: Program::Nomad, terminal, environment: &environment, client };
-        read(&mut ctx, "-", flags).map(|file| file.job).map_err(|failure| failure.text)
+        read(&mut ctx, "-", flags).await.map(|file| file.job).map_err(|failure| failure.text)
     }
 
     fn flags(var: &[&str]) -> FileFlags {
@@ -242,17 +242,18 @@ job "web" {
 }
 "#;
 
-    #[test]
-    fn flags_go_before_the_environment() {
-        let count =
-            |var: &[&str]| read_text(TEXT, &flags(var)).unwrap()["TaskGroups"][0]["Count"].clone();
-        assert_eq!((count(&[]), count(&["n=3"])), (json!(8), json!(3)));
+    #[tokio::test]
+    async fn flags_go_before_the_environment() {
+        for (given, count) in [(&[][..], 8), (&["n=3"], 3)] {
+            let job = read_text(TEXT, &flags(given)).await.unwrap();
+            assert_eq!(job["TaskGroups"][0]["Count"], count);
+        }
     }
 
-    #[test]
-    fn problems_show_the_line_they_are_about() {
+    #[tokio::test]
+    async fn problems_show_the_line_they_are_about() {
         let text = "job \"web\" {\n  group \"g\" {\n    task \"t\" { drvier = \"exec\" }\n  }\n}\n";
-        let shown = read_text(text, &flags(&[])).unwrap_err();
+        let shown = read_text(text, &flags(&[])).await.unwrap_err();
         expect![[r#"
             Error getting job struct: Error parsing job file from -:
             error: Unsupported argument; An argument named "drvier" is not expected here. Did you mean "driver"?
@@ -262,20 +263,20 @@ job "web" {
               |                ^^^^^^"#]].assert_eq(&shown);
     }
 
-    #[test]
-    fn undeclared_values_are_refused_unless_told_otherwise() {
+    #[tokio::test]
+    async fn undeclared_values_are_refused_unless_told_otherwise() {
         let mut given = flags(&["zz=1"]);
-        assert!(read_text(TEXT, &given).unwrap_err().contains("zz"));
+        assert!(read_text(TEXT, &given).await.unwrap_err().contains("zz"));
         given.hcl2_strict = false;
-        assert!(read_text(TEXT, &given).is_ok());
+        assert!(read_text(TEXT, &given).await.is_ok());
     }
 
-    #[test]
-    fn json_is_a_job_or_holds_one() {
+    #[tokio::test]
+    async fn json_is_a_job_or_holds_one() {
         let mut given = flags(&[]);
         given.json = true;
         let text = r#"{"Job": {"ID": "web", "Name": "web"}}"#;
-        assert_eq!(read_text(text, &given).unwrap()["ID"], "web");
-        assert!(read_text("[]", &given).unwrap_err().contains("Error getting job struct"));
+        assert_eq!(read_text(text, &given).await.unwrap()["ID"], "web");
+        assert!(read_text("[]", &given).await.unwrap_err().contains("Error getting job struct"));
     }
 }

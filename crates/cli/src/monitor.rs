@@ -17,7 +17,7 @@ use crate::output::when;
 use crate::show;
 
 /// How long one blocking query waits before it is asked again.
-const WAIT: Duration = Duration::from_secs(10);
+pub(crate) const WAIT: Duration = Duration::from_secs(10);
 /// How often in a row an unreachable agent is asked again.
 const RETRIES_MAX: u32 = 5;
 /// The pause before asking an unreachable agent again, times the number of the try.
@@ -43,7 +43,7 @@ pub(crate) async fn evaluation(ctx: &mut Context<'_>, eval: &str, verbose: bool)
             if deployment.is_empty() {
                 return Ok(());
             }
-            return self::deployment(ctx, deployment, verbose).await;
+            return self::deployment(ctx, deployment, verbose, WAIT).await;
         }
         let wait = when::duration(done.int("Wait"));
         let line = format!("Monitoring next evaluation \"{}\" in {wait}", id(next, verbose));
@@ -184,13 +184,18 @@ fn finish(ctx: &mut Context<'_>, eval: &Value, verbose: bool) {
 }
 
 /// Follows a deployment until it is final; fails when it does.
-pub(crate) async fn deployment(ctx: &mut Context<'_>, id_: &str, verbose: bool) -> Outcome {
+pub(crate) async fn deployment(
+    ctx: &mut Context<'_>,
+    id_: &str,
+    verbose: bool,
+    wait: Duration,
+) -> Outcome {
     let path = format!("/v1/deployment/{}", sdk::segment(id_));
     let (mut index, mut tries, mut before) = (0, 0, String::new());
     loop {
         let query = match index {
             0 => Query::new(),
-            _ => Query::new().blocking(index, WAIT),
+            _ => Query::new().blocking(index, wait),
         };
         let answer = match ctx.client.get(&path, query).await {
             // A purged job takes its deployment along: nothing is left to follow.

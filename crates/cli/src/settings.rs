@@ -59,7 +59,7 @@ impl Environment {
     }
 }
 
-/// The flags every command that calls an agent takes.
+// The flags every command that calls an agent takes. (A doc comment would become their help.)
 #[derive(Debug, Args)]
 #[command(next_help_heading = "General options")]
 pub(crate) struct General {

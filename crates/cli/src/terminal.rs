@@ -1,7 +1,7 @@
 //! Where a command writes and reads: standard streams, or buffers in tests.
 
 use std::fmt::Display;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::sync::{Arc, Mutex};
 
 use crate::output::color::Palette;
@@ -10,7 +10,7 @@ use crate::output::color::Palette;
 pub struct Terminal {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
-    input: Box<dyn BufRead>,
+    input: Input,
     /// A person types the input.
     pub(crate) input_is_terminal: bool,
     /// The output goes to a person.
@@ -29,7 +29,7 @@ impl Terminal {
         Self {
             out: Box::new(io::stdout()),
             err: Box::new(io::stderr()),
-            input: Box::new(io::BufReader::new(io::stdin())),
+            input: Input::Standard,
             input_is_terminal: io::stdin().is_terminal(),
             is_terminal: io::stdout().is_terminal(),
             err_is_terminal: io::stderr().is_terminal(),
@@ -44,7 +44,7 @@ impl Terminal {
         let terminal = Self {
             out: Box::new(captured.out.clone()),
             err: Box::new(captured.err.clone()),
-            input: Box::new(io::Cursor::new(input.to_owned().into_bytes())),
+            input: Input::Text(input.to_owned()),
             input_is_terminal: false,
             is_terminal: false,
             err_is_terminal: false,
@@ -78,19 +78,50 @@ impl Terminal {
     }
 
     /// All of standard input.
-    pub(crate) fn read_input(&mut self) -> io::Result<Vec<u8>> {
-        let mut all = Vec::new();
-        self.input.read_to_end(&mut all)?;
-        Ok(all)
+    pub(crate) async fn read_input(&mut self) -> io::Result<Vec<u8>> {
+        match &mut self.input {
+            Input::Text(text) => Ok(std::mem::take(text).into_bytes()),
+            Input::Standard => {
+                aside(|| {
+                    let mut all = Vec::new();
+                    io::stdin().lock().read_to_end(&mut all).map(|_| all)
+                })
+                .await
+            }
+        }
     }
 
     /// Asks for a yes; anything else is a no.
-    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
+    pub(crate) async fn confirm(&mut self, question: &str) -> io::Result<bool> {
         self.bytes(format!("{question} [y/N] ").as_bytes())?;
-        let mut line = String::new();
-        self.input.read_line(&mut line)?;
+        let line = match &mut self.input {
+            Input::Text(text) => std::mem::take(text),
+            Input::Standard => {
+                aside(|| {
+                    let mut line = String::new();
+                    io::stdin().lock().read_line(&mut line).map(|_| line)
+                })
+                .await?
+            }
+        };
         Ok(matches!(line.trim(), "y" | "Y" | "yes"))
     }
+}
+
+/// Where input comes from.
+enum Input {
+    Standard,
+    Text(String),
+}
+
+/// Waits for input on a thread of its own, so that Ctrl-C is heard meanwhile. The thread ends with
+/// the input or with the process: a read of a terminal cannot be taken back.
+async fn aside<T: Send + 'static>(
+    read: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    std::thread::Builder::new().spawn(move || drop(sender.send(read())))?;
+    receiver.await.unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
 }
 
 /// What a command wrote into buffers.

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// With -tail: this many bytes
     #[arg(long, value_name = "BYTES")]
     c: Option<u64>,
-    #[arg(value_name = "ALLOCATION> [PATH")]
+    #[arg(value_name = "<allocation> [<path>]")]
     words: Vec<String>,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Whole ids
     #[arg(long)]
     verbose: bool,
-    #[arg(value_name = "ALLOCATION> [TASK")]
+    #[arg(value_name = "<allocation> [<task>]")]
     words: Vec<String>,
 }
 

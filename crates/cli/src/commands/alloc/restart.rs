@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Say what was restarted
     #[arg(long)]
     verbose: bool,
-    #[arg(value_name = "ALLOCATION> [TASK")]
+    #[arg(value_name = "<allocation> [<task>]")]
     words: Vec<String>,
 }
 

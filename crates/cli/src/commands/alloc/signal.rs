@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Say what was signalled
     #[arg(long)]
     verbose: bool,
-    #[arg(value_name = "ALLOCATION> [TASK")]
+    #[arg(value_name = "<allocation> [<task>]")]
     words: Vec<String>,
 }
 

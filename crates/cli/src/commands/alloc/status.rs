@@ -47,15 +47,15 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
         return Ok(());
     }
     ctx.say(basics(&alloc, &args));
-    if let Some(table) = addresses(&alloc) {
-        ctx.title("Allocation Addresses");
-        ctx.say(table);
-    }
     if args.short {
         let table = tasks_in_short(&alloc);
         ctx.title("Tasks");
         ctx.say(table);
         return Ok(());
+    }
+    if let Some(table) = addresses(&alloc) {
+        ctx.title("Allocation Addresses");
+        ctx.say(table);
     }
     let usage = usage(ctx, &alloc).await;
     for task in states(&alloc) {
@@ -244,7 +244,9 @@ fn resources(alloc: &Value, task: &str, used: &Value) -> String {
     let cpu = given.at("Cpu").int("CpuShares");
     let memory = given.at("Memory").int("MemoryMB");
     let disk = alloc.at("AllocatedResources").at("Shared").int("DiskMB");
-    let (cpu, memory) = if used.is_null() {
+    // What has ended uses nothing; what cannot be asked is not known.
+    let over = matches!(alloc.text("ClientStatus"), "complete" | "failed" | "lost");
+    let (cpu, memory) = if used.is_null() && !over {
         (format!("{cpu} MHz"), mebibytes(memory))
     } else {
         let ticks = used.at("CpuStats").number("TotalTicks").round();
@@ -358,7 +360,10 @@ mod tests {
             CPU        Memory          Disk     Addresses
             3/100 MHz  6.3 MiB/64 MiB  300 MiB"#]]
         .assert_eq(&resources(&alloc(), "a", &used));
-        assert!(resources(&alloc(), "a", &Value::Null).contains("100 MHz  64 MiB  300 MiB"));
+        let mut alloc = alloc();
+        assert!(resources(&alloc, "a", &Value::Null).contains("100 MHz  64 MiB  300 MiB"));
+        alloc["ClientStatus"] = "failed".into();
+        assert!(resources(&alloc, "a", &Value::Null).contains("0/100 MHz  0 B/64 MiB"));
     }
 
     #[test]

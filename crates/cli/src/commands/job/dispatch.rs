@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Whole ids
     #[arg(long)]
     verbose: bool,
-    #[arg(value_name = "JOB> [PAYLOAD")]
+    #[arg(value_name = "<job> [<payload>]")]
     words: Vec<String>,
 }
 
@@ -50,9 +50,10 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     };
     let payload = match payload {
         None => Vec::new(),
-        Some("-") => ctx.terminal.read_input().attempt("Error reading input data")?,
+        Some("-") => ctx.terminal.read_input().await.attempt("Error reading input data")?,
         Some(file) => {
-            std::fs::read(file).attempt(&format!("Error reading input data: open {file}"))?
+            let what = format!("Error reading input data: open {file}");
+            std::fs::read(file).map_err(Failure::from).attempt(&what)?
         }
     };
     let mut meta = BTreeMap::new();

@@ -19,27 +19,12 @@ pub(crate) struct Args {
     /// Without explanations
     #[arg(long)]
     short: bool,
-    /// Not there yet: an example with Consul Connect
-    #[arg(long, hide = true)]
-    connect: bool,
-    #[arg(long, hide = true)]
-    template: Option<String>,
-    #[arg(long, hide = true)]
-    list_templates: bool,
     #[arg(value_name = "FILENAME")]
     words: Vec<String>,
 }
 
 pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     let file = maybe_word(&args.words, "<filename>")?.unwrap_or(DEFAULT_FILE);
-    let later = [
-        ("connect", args.connect),
-        ("template", args.template.is_some()),
-        ("list-templates", args.list_templates),
-    ];
-    if let Some((flag, _)) = later.iter().find(|(_, given)| *given) {
-        return Err(Failure::new(format!("-{flag} is not there yet (docs/gaps.md)")));
-    }
     let text = if args.short { SHORT } else { EXAMPLE };
     let created = OpenOptions::new().write(true).create_new(true).open(file);
     let mut created = match created {

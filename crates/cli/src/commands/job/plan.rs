@@ -55,7 +55,7 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
 /// Prints the plan; true when it would begin or end an allocation.
 async fn plan(ctx: &mut Context<'_>, args: &Args) -> Result<bool, Failure> {
     let path = one_word(&args.words, "<path>")?;
-    let mut job = jobfile::read(ctx, path, &args.file)?.job;
+    let mut job = jobfile::read(ctx, path, &args.file).await?.job;
     if let Some(namespace) = &args.vault_namespace {
         job["VaultNamespace"] = namespace.as_str().into();
     }

@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// Whole ids
     #[arg(long)]
     verbose: bool,
-    #[arg(value_name = "JOB> <VERSION|TAG")]
+    #[arg(value_name = "<job> <version|tag>")]
     words: Vec<String>,
 }
 

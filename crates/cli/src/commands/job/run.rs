@@ -56,7 +56,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     let path = one_word(&args.words, "<path>")?;
-    let file = jobfile::read(ctx, path, &args.file)?;
+    let file = jobfile::read(ctx, path, &args.file).await?;
     let mut job = file.job;
     for (key, value) in
         [("ConsulNamespace", &args.consul_namespace), ("VaultNamespace", &args.vault_namespace)]

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Whole ids
     #[arg(long)]
     verbose: bool,
-    #[arg(value_name = "JOB> [GROUP] <COUNT")]
+    #[arg(value_name = "<job> [<group>] <count>")]
     words: Vec<String>,
 }
 

@@ -60,7 +60,7 @@ async fn stop(ctx: &mut Context<'_>, args: &Args, given: &str) -> Outcome {
     let job = lookup::job(ctx, given).await?;
     if !job.exact && !args.yes {
         let question = format!("Are you sure you want to stop job \"{}\"?", job.id);
-        if !ctx.terminal.confirm(&question)? {
+        if !ctx.terminal.confirm(&question).await? {
             ctx.say("Cancelling job stop");
             return Ok(());
         }

@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     let path = one_word(&args.words, "<path>")?;
-    let mut job = jobfile::read(ctx, path, &args.file)?.job;
+    let mut job = jobfile::read(ctx, path, &args.file).await?.job;
     if let Some(namespace) = &args.vault_namespace {
         job["VaultNamespace"] = namespace.as_str().into();
     }

@@ -12,18 +12,11 @@ pub(crate) struct Args {
     /// What it is for
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    #[arg(long, hide = true)]
-    quota: Option<String>,
-    #[arg(long, hide = true)]
-    json: bool,
     #[arg(value_name = "NAMESPACE")]
     words: Vec<String>,
 }
 
 pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
-    if args.json || args.quota.is_some() {
-        return Err(Failure::new("-json and -quota are not there yet (docs/gaps.md)"));
-    }
     let name = one_word(&args.words, "<namespace>")?;
     let path = format!("/v1/namespace/{}", sdk::segment(name));
     let mut namespace = match ctx.client.get(&path, Query::new()).await {

@@ -77,7 +77,7 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     if !args.yes {
         let verb = if args.enable { "enable" } else { "disable" };
         let question = format!("Are you sure you want to {verb} drain mode for node \"{id}\"?");
-        if !ctx.terminal.confirm(&question)? {
+        if !ctx.terminal.confirm(&question).await? {
             ctx.say("Canceling drain toggle");
             return Ok(());
         }

@@ -34,7 +34,7 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     let body = if ctx.terminal.input_is_terminal || bodiless {
         Vec::new()
     } else {
-        ctx.terminal.read_input().attempt("Error reading standard input")?
+        ctx.terminal.read_input().await.attempt("Error reading standard input")?
     };
     let method = match &args.method {
         Some(method) => method.to_uppercase(),
