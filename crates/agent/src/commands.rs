@@ -1,0 +1,3 @@
+//! Commands that need an agent's own files.
+
+pub(crate) mod agent;
