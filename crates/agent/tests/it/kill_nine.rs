@@ -90,15 +90,12 @@ fn the_end_of_a_task_while_no_agent_lives_is_known_afterwards() {
         });
         (!running).then_some(())
     });
-    let mut agent = {
-        let args = vec![
-            "agent".to_owned(),
-            "-config".to_owned(),
-            dir.path().join("agent.hcl").display().to_string(),
-        ];
-        std::mem::replace(&mut agent, Agent::spawn(dir.path(), args.clone()));
-        agent
-    };
+    let args = vec![
+        "agent".to_owned(),
+        "-config".to_owned(),
+        dir.path().join("agent.hcl").display().to_string(),
+    ];
+    agent = Agent::spawn(dir.path(), args);
     let ended = agent.wait_alloc("ends", "failed", |a| a["ClientStatus"] == "failed");
     let events = ended["TaskStates"]["t"]["Events"].as_array().unwrap().clone();
     let terminated = events.iter().find(|e| e["Type"] == "Terminated").expect("the end is told");
