@@ -34,10 +34,10 @@ pub fn usage<'a>(allocs: impl IntoIterator<Item = &'a Alloc>) -> Usage {
     // One that waits itself hands nothing over: it may end before it has started, and its own
     // predecessor runs on.
     let ending = |id: &AllocId| held.get(id).filter(|p| p.is_server_terminal());
-    let hands_over = |p: &&&Alloc| !p.previous.is_some_and(|before| ending(&before).is_some());
+    let hands_over = |p: &&&Alloc| p.previous.is_none_or(|before| ending(&before).is_none());
     for alloc in held.values() {
         if let Some(previous) =
-            alloc.previous.filter(|p| ending(p).filter(|p| hands_over(&p)).is_some())
+            alloc.previous.filter(|p| ending(p).filter(|p| hands_over(p)).is_some())
         {
             let first = follower.entry(previous).or_insert(alloc);
             if (alloc.create_index, alloc.id) < (first.create_index, first.id) {
