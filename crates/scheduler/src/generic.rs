@@ -69,8 +69,23 @@ pub fn schedule(snapshot: &Snapshot, eval: &Evaluation, inputs: &Inputs) -> Outc
     if !done.failed_tg_allocs.is_empty() {
         block(eval, &mut done, &mut new_evals, eligibility, &mut ids);
     }
+    supersede_blocked(snapshot, eval, &mut new_evals);
     done.plan_annotations = None;
     Outcome { plan, eval: done, new_evals }
+}
+
+/// One evaluation of a job waits for room at most: this one's outcome is newer than theirs.
+fn supersede_blocked(snapshot: &Snapshot, eval: &Evaluation, new_evals: &mut Vec<Evaluation>) {
+    for old in snapshot.evals_of_job(&eval.job()) {
+        if old.status == EvalStatus::Blocked && old.id != eval.id {
+            new_evals.push(Evaluation {
+                status: EvalStatus::Cancelled,
+                status_description: "a newer evaluation of the job took its place".to_owned(),
+                queued_allocations: Default::default(),
+                ..Evaluation::clone(&old)
+            });
+        }
+    }
 }
 
 /// What is left waits for room: a blocked evaluation blocks again, another one makes one.
@@ -140,20 +155,24 @@ impl Placing<'_> {
             self.plan.place.push(Arc::new(alloc));
         }
         for request in diff.place.drain(..) {
-            if let Some(metric) = failed.get_mut(&request.group) {
+            if let Some(metric) = failed.get_mut(&request.group).filter(|_| !request.destructive) {
                 // The same ask failed a moment ago; nothing has come free since.
                 metric.coalesced_failures += 1;
                 *queued.entry(request.group.clone()).or_default() += 1;
-                self.undo_stop(&request);
                 continue;
             }
             match placer.find(&request) {
                 Ok(spot) => self.commit(&mut placer, request, spot),
                 Err(metric) => {
                     *queued.entry(request.group.clone()).or_default() += 1;
-                    self.undo_stop(&request);
+                    self.undo_stop(&mut placer, &request);
                     placer.class_eligibility(&request.group, eligibility);
-                    failed.insert(request.group.clone(), *metric);
+                    match failed.get_mut(&request.group) {
+                        Some(first) => first.coalesced_failures += 1,
+                        None => {
+                            failed.insert(request.group.clone(), *metric);
+                        }
+                    }
                 }
             }
         }
@@ -161,8 +180,9 @@ impl Placing<'_> {
     }
 
     /// A replacement that finds no room leaves what it would have replaced running.
-    fn undo_stop(&mut self, request: &PlaceRequest) {
+    fn undo_stop(&mut self, placer: &mut Placer<'_>, request: &PlaceRequest) {
         if let Some(previous) = request.previous.as_ref().filter(|_| request.destructive) {
+            placer.keep(&previous.id);
             self.plan.stop.retain(|s| s.id != previous.id);
         }
     }

@@ -110,6 +110,18 @@ impl<'a> Placer<'a> {
         }
     }
 
+    /// An allocation stays after all: its replacement has found no place.
+    pub(crate) fn keep(&mut self, id: &AllocId) {
+        self.stops.remove(id);
+        let Some(node) = self.snapshot.alloc(id).map(|a| a.node_id) else { return };
+        if let Some(view) = self.views.get_mut(&node)
+            && let Some(alloc) = self.snapshot.alloc(id).filter(|a| a.holds_resources())
+        {
+            view.allocs.insert(*id, alloc.clone());
+            view.dirty = true;
+        }
+    }
+
     /// The best place for a slot, or why there is none.
     pub(crate) fn find(&mut self, request: &PlaceRequest) -> Result<Spot, Box<AllocMetric>> {
         let job = self.job.clone();
@@ -205,15 +217,22 @@ impl<'a> Placer<'a> {
         view.refresh();
         // A predecessor on this node hands its resources over when it ends.
         let handed_over;
-        let held =
-            match request.previous.as_ref().filter(|p| p.node_id == id && request.destructive) {
-                Some(previous) => {
-                    let others = view.allocs.values().filter(|a| a.id != previous.id).map(|a| &**a);
-                    handed_over = usage(others);
-                    &handed_over
-                }
-                None => &view.usage,
-            };
+        // One that waits for another itself has nothing to hand over yet.
+        let waits = |p: &Alloc| {
+            p.previous.is_some_and(|b| view.allocs.get(&b).is_some_and(|b| b.is_server_terminal()))
+        };
+        let held = match request
+            .previous
+            .as_ref()
+            .filter(|p| p.node_id == id && request.destructive && !waits(p))
+        {
+            Some(previous) => {
+                let others = view.allocs.values().filter(|a| a.id != previous.id).map(|a| &**a);
+                handed_over = usage(others);
+                &handed_over
+            }
+            None => &view.usage,
+        };
         let resources = offer::offer(job, group, &view.node, held, &mut ports)?;
         let same_group = view
             .allocs

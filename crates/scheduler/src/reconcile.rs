@@ -29,7 +29,7 @@ pub(crate) mod why {
     pub(crate) const NOT_NEEDED: &str = "alloc not needed due to job update";
     pub(crate) const UPDATING: &str = "alloc is being updated due to job update";
     pub(crate) const MIGRATING: &str = "alloc is being migrated";
-    pub(crate) const LOST: &str = "alloc is lost since its node is down";
+    pub(crate) const LOST: &str = state::invariants::LOST;
 }
 
 /// Everything that should change, before places are found.
@@ -112,8 +112,11 @@ pub(crate) fn reconcile(
 }
 
 fn stop_leftovers(snapshot: &Snapshot, leftovers: &[Arc<Alloc>], diff: &mut Diff) {
-    for alloc in leftovers.iter().filter(|a| !a.is_terminal()) {
+    for alloc in leftovers.iter().filter(|a| !a.is_client_terminal()) {
         let lost = node_is_gone(snapshot, alloc);
+        if alloc.is_server_terminal() && !lost {
+            continue; // its node will say when it ended
+        }
         let description = if lost { why::LOST } else { why::NOT_NEEDED };
         diff.stop.push(stop(alloc, description, lost.then_some(ClientStatus::Lost)));
         diff.updates.entry(alloc.group.to_string()).or_default().stop += 1;

@@ -74,7 +74,10 @@ fn fits(
     stops: &BTreeMap<AllocId, model::alloc::DesiredStatus>,
 ) -> Result<(), String> {
     let is_new = |a: &&Arc<Alloc>| snapshot.alloc(&a.id).is_none();
-    if placed.iter().any(|a| is_new(&a)) && !node.accepts_work() {
+    if !placed.iter().any(|a| is_new(&a)) {
+        return Ok(()); // updates in place ask for nothing more, even where the node has shrunk
+    }
+    if !node.accepts_work() {
         return Err("node is not ready for placements".to_owned());
     }
     let replaced: BTreeSet<AllocId> = placed.iter().map(|a| a.id).collect();

@@ -43,8 +43,11 @@ impl Leader {
 }
 
 /// Fills the queues from the state and starts the loops.
-pub(crate) fn take_office(server: &Server, events: mpsc::UnboundedReceiver<Happened>) {
+pub(crate) fn take_office(server: &Server, mut events: mpsc::UnboundedReceiver<Happened>) {
     let leader = &server.inner.leader;
+    // What the log said while it was read is in the state already; going through it again would
+    // bring every evaluation of the past back for a moment.
+    while events.try_recv().is_ok() {}
     refill(server);
     tokio::spawn(settle(server.clone()));
     tokio::spawn(follow(server.clone(), events));
@@ -73,7 +76,11 @@ async fn settle(server: Server) {
 fn refill(server: &Server) {
     let leader = &server.inner.leader;
     let snapshot = server.snapshot();
-    leader.broker.refill(snapshot.evals().cloned());
+    // What blocked without knowing of the newest room is tried again.
+    let ended = snapshot.allocs().filter(|a| a.is_client_terminal()).map(|a| a.modify_index);
+    let nodes = snapshot.nodes().filter(|n| n.accepts_work()).map(|n| n.modify_index);
+    let freed_at = ended.chain(nodes).max().unwrap_or(0);
+    leader.broker.refill(snapshot.evals().cloned(), freed_at);
     let ttl = i64::try_from(server.config().failover_heartbeat_ttl.as_nanos()).unwrap_or(i64::MAX);
     for node in snapshot.nodes().filter(|n| n.status != NodeStatus::Down) {
         leader.heartbeats.expect(node.id, ttl, server.config().heartbeat_grace);
@@ -101,6 +108,6 @@ fn notice(server: &Server, changes: &Changes) {
         broker.put(Arc::clone(eval));
     }
     if changes.room_freed {
-        broker.unblock();
+        broker.unblock(changes.index);
     }
 }

@@ -42,6 +42,15 @@ impl Watches {
                 }
             }
         }
+        if !changes.nodes.is_empty() {
+            // A node that is forgotten leaves nothing behind.
+            let mut nodes = self.nodes.lock();
+            for node in &changes.nodes {
+                if nodes.get(node).is_some_and(|s| s.receiver_count() == 0) {
+                    nodes.remove(node);
+                }
+            }
+        }
     }
 
     /// Wakes everybody: the state was replaced by a snapshot.

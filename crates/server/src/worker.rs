@@ -22,36 +22,48 @@ pub(crate) async fn run(server: Server) {
             batch = server.inner.leader.broker.take(BATCH_MAX) => batch,
             () = server.inner.stop.cancelled() => return,
         };
-        let work = server.clone();
-        let evals = batch.clone();
-        let decided = tokio::task::spawn_blocking(move || decide(&work, &evals)).await;
-        let commands = match decided {
-            Ok(commands) => commands,
-            Err(error) => {
-                // A bug in a decision costs these evaluations an attempt, not the server its life.
-                tracing::error!(%error, "deciding a batch of evaluations failed");
-                for eval in &batch {
-                    give_back(&server, eval).await;
-                }
-                continue;
+        if work(&server, &batch).await || batch.len() == 1 {
+            continue;
+        }
+        // One of them cannot be decided: the others must not suffer with it, again and again.
+        for eval in &batch {
+            work(&server, std::slice::from_ref(eval)).await;
+        }
+    }
+}
+
+/// Decides a batch and commits it. Says whether it could be decided; a batch of one that cannot
+/// is given back here.
+async fn work(server: &Server, batch: &[Evaluation]) -> bool {
+    let (to_decide, evals) = (server.clone(), batch.to_vec());
+    let decided = tokio::task::spawn_blocking(move || decide(&to_decide, &evals)).await;
+    let commands = match decided {
+        Ok(commands) => commands,
+        Err(error) => {
+            // A bug in a decision costs an evaluation an attempt, not the server its life.
+            tracing::error!(%error, evals = batch.len(), "deciding evaluations failed");
+            if let [eval] = batch {
+                give_back(server, eval).await;
             }
-        };
-        let proposals = commands.iter().map(|c| server.propose(c));
-        let answers = futures_util::future::join_all(proposals).await;
-        for (eval, answer) in batch.iter().zip(answers) {
-            match answer {
-                Ok((_, Response::Done)) => server.inner.leader.broker.done(&eval.id),
-                Ok((_, Response::Refused(refusal))) => {
-                    tracing::debug!(eval_id = %eval.id, job_id = %eval.job_id, %refusal, "plan refused, deciding again");
-                    give_back(&server, eval).await;
-                }
-                Err(error) => {
-                    tracing::warn!(eval_id = %eval.id, job_id = %eval.job_id, %error, "plan was not committed");
-                    give_back(&server, eval).await;
-                }
+            return false;
+        }
+    };
+    let proposals = commands.iter().map(|c| server.propose(c));
+    let answers = futures_util::future::join_all(proposals).await;
+    for (eval, answer) in batch.iter().zip(answers) {
+        match answer {
+            Ok((_, Response::Done)) => server.inner.leader.broker.done(&eval.id),
+            Ok((_, Response::Refused(refusal))) => {
+                tracing::debug!(eval_id = %eval.id, job_id = %eval.job_id, %refusal, "plan refused, deciding again");
+                give_back(server, eval).await;
+            }
+            Err(error) => {
+                tracing::warn!(eval_id = %eval.id, job_id = %eval.job_id, %error, "plan was not committed");
+                give_back(server, eval).await;
             }
         }
     }
+    true
 }
 
 /// Decides a batch on a private fork; one command for each evaluation.
@@ -62,7 +74,12 @@ fn decide(server: &Server, evals: &[Evaluation]) -> Vec<Command> {
     for eval in evals {
         let now = random::now();
         let view = fork.snapshot();
-        let outcome = schedule(&view, eval, &Inputs { now, seed: random::seed() });
+        let mut outcome = schedule(&view, eval, &Inputs { now, seed: random::seed() });
+        // What it knows of others is as old as the state the batch began with.
+        outcome.eval.snapshot_index = base.index();
+        for new in outcome.new_evals.iter_mut().filter(|e| e.status == EvalStatus::Blocked) {
+            new.snapshot_index = base.index();
+        }
         let command = commit_of(&view, outcome, now);
         // The fork's indexes are private; only its contents matter to the next decision.
         fork.apply(view.index() + 1, command.clone());
@@ -111,7 +128,10 @@ async fn give_back(server: &Server, eval: &Evaluation) {
     };
     let command = Command::UpsertEvals { evals: vec![failed, follow_up], now };
     if let Err(error) = server.commit(&command).await {
-        tracing::error!(eval_id = %eval.id, %error, "a failed evaluation was not recorded; it stays pending");
+        tracing::error!(eval_id = %eval.id, %error, "a failed evaluation was not recorded; it is tried again later");
+        let later = now + crate::leader::eval_broker::FOLLOW_UP_WAIT;
+        server.inner.leader.broker.retry_at(&eval.id, later);
+        return;
     }
     server.inner.leader.broker.done(&eval.id);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::alloc::{Alloc, AllocDeploymentStatus, AllocUpdate, ClientStatus, DesiredTransition};
-use model::deployment::description;
+use model::deployment::{DeploymentStatus, description};
 use model::eval::Evaluation;
 use model::ids::{AllocId, DeploymentId, EvalId, JobKey, NodeId};
 use model::job::{Job, JobSubmission};
@@ -278,11 +278,14 @@ impl Write<'_> {
             .ok_or(Refusal::PlanStale)?;
         alloc.spec = spec;
         if let Some(old) = self.tables.allocs.get(&alloc.id) {
-            // In place: what the node observed stays, and so does where and since when it runs.
-            alloc.observed = old.observed.clone();
-            alloc.create_index = old.create_index;
-            alloc.create_time = old.create_time;
+            alloc = in_place(old, alloc);
+        } else if alloc.create_index > 0 {
+            return Ok(()); // ended and was collected since the plan was made: it stays gone
         } else {
+            if !self.tables.nodes.get(&alloc.node_id).is_some_and(|n| n.accepts_work()) {
+                // Nobody would ever look at an allocation of a node that went down meanwhile.
+                return Err(Refusal::PlanStale);
+            }
             alloc.create_index = self.index;
             alloc.create_time = self.now;
             if let Some(previous) = alloc.previous.and_then(|id| self.tables.allocs.get(&id)) {
@@ -327,8 +330,12 @@ impl Write<'_> {
                 continue; // collected meanwhile, or never this node's
             };
             let mut alloc = Alloc::clone(old);
-            if alloc.is_client_terminal() && alloc.observed.status != ClientStatus::Lost {
-                continue; // a terminal allocation stays terminal
+            // A terminal allocation stays terminal. Only what was given up with its node may turn
+            // out to run after all: it holds its resources until the node has ended it.
+            let given_up =
+                alloc.observed.status == ClientStatus::Lost && alloc.is_server_terminal();
+            if alloc.is_client_terminal() && !given_up {
+                continue;
             }
             alloc.observed.status = update.status;
             alloc.observed.description = update.description;
@@ -350,7 +357,8 @@ impl Write<'_> {
             return;
         }
         status.healthy = Some(healthy);
-        status.timestamp = since;
+        // A node whose clock is ahead must not push deadlines away.
+        status.timestamp = Time(since.0.min(self.now));
         status.modify_index = self.index;
     }
 
@@ -386,14 +394,36 @@ impl Write<'_> {
             return Err(Refusal::DeploymentInactive);
         }
         self.tables.set_deployment_status(self.changes, self.index, self.now, &update);
+        if deployment.status == DeploymentStatus::Paused
+            && update.status == DeploymentStatus::Running
+        {
+            self.restart_clock(&update.id);
+        }
         if stable {
             // The job may be gone by now; then there is nothing to mark.
             let _gone = self.job_stability(&deployment.job(), deployment.job_version, true);
         }
-        if let Some(job) = revert {
+        // A job that was stopped or changed since the decision is left as its owner wants it.
+        let as_deployed = self.tables.jobs.get(&deployment.job()).is_some_and(|e| {
+            let job = e.job();
+            job.version() == deployment.job_version
+                && job.create_index() == deployment.job_create_index
+                && !job.is_stopped()
+        });
+        if let Some(job) = revert.filter(|_| as_deployed) {
             self.tables.put_job(self.changes, self.index, *job, None);
         }
         self.eval(eval)
+    }
+
+    /// The time a deployment was halted does not count against its progress.
+    fn restart_clock(&mut self, id: &DeploymentId) {
+        let Some(old) = self.tables.deployments.get(id) else { return };
+        let mut deployment = model::deployment::Deployment::clone(old);
+        for group in deployment.task_groups.values_mut() {
+            group.require_progress_by = Time(self.now.saturating_add(group.progress_deadline));
+        }
+        self.tables.put_deployment(self.changes, self.index, self.now, deployment);
     }
 
     fn promote(
@@ -424,6 +454,8 @@ impl Write<'_> {
                 )));
             }
             group.promoted = true;
+            // The others have their full time from here, however long the canaries waited.
+            group.require_progress_by = Time(self.now.saturating_add(group.progress_deadline));
             for canary in group.placed_canaries.clone() {
                 self.unmark_canary(&canary);
             }
@@ -509,11 +541,29 @@ impl Write<'_> {
             }
         }
         for id in nodes {
-            if self.tables.allocs_by_node.get(id).is_none_or(|s| s.is_empty()) {
+            let gone = self.tables.nodes.get(id).is_some_and(|n| n.is_gone());
+            if gone && self.tables.allocs_by_node.get(id).is_none_or(|s| s.is_empty()) {
                 self.tables.remove_node(self.changes, id);
             }
         }
         Ok(())
+    }
+}
+
+/// An update in place: the version changes, and what others said of it since the plan stays.
+fn in_place(old: &Alloc, new: Alloc) -> Alloc {
+    let deployment_status = if old.deployment_id == new.deployment_id {
+        old.deployment_status.clone()
+    } else {
+        new.deployment_status
+    };
+    Alloc {
+        job_version: new.job_version,
+        spec: new.spec,
+        eval_id: new.eval_id,
+        deployment_id: new.deployment_id,
+        deployment_status,
+        ..old.clone()
     }
 }
 

@@ -240,7 +240,10 @@ impl Snapshot {
             group.placed_allocs += 1;
             match alloc.health() {
                 Some(true) => {
-                    group.healthy_allocs += 1;
+                    // While it goes on, one that ended again does not stand for its slot.
+                    if !view.status.is_active() || !alloc.is_terminal() {
+                        group.healthy_allocs += 1;
+                    }
                     let since = alloc.deployment_status.as_ref().map_or(0, |d| d.timestamp.0);
                     let last = progress.entry(alloc.group.to_string()).or_insert(created);
                     *last = (*last).max(since);
@@ -253,7 +256,9 @@ impl Snapshot {
             // The clock starts with the first placement: what waits for room has not begun.
             if group.progress_deadline > 0 && group.placed_allocs > 0 {
                 let base = progress.get(name).copied().unwrap_or(created);
-                group.require_progress_by = Time(base + group.progress_deadline);
+                // What is kept is the time given anew by a promotion or the end of a halt.
+                let by = base.saturating_add(group.progress_deadline);
+                group.require_progress_by = Time(by.max(group.require_progress_by.0));
             }
         }
         Some(view)

@@ -31,9 +31,13 @@ pub fn usage<'a>(allocs: impl IntoIterator<Item = &'a Alloc>) -> Usage {
         allocs.into_iter().filter(|a| a.holds_resources()).map(|a| (a.id, a)).collect();
     // Who waits for whom: at most one for each, so that a chain runs one after the other.
     let mut follower: BTreeMap<AllocId, &Alloc> = BTreeMap::new();
+    // One that waits itself hands nothing over: it may end before it has started, and its own
+    // predecessor runs on.
+    let ending = |id: &AllocId| held.get(id).filter(|p| p.is_server_terminal());
+    let hands_over = |p: &&&Alloc| p.previous.is_none_or(|before| ending(&before).is_none());
     for alloc in held.values() {
         if let Some(previous) =
-            alloc.previous.filter(|p| held.get(p).is_some_and(|p| p.is_server_terminal()))
+            alloc.previous.filter(|p| ending(p).filter(|p| hands_over(p)).is_some())
         {
             let first = follower.entry(previous).or_insert(alloc);
             if (alloc.create_index, alloc.id) < (first.create_index, first.id) {
@@ -60,17 +64,25 @@ fn figures(alloc: &Alloc) -> (i64, i64, i64) {
     (r.cpu(), r.memory_mb(), r.shared.disk_mb)
 }
 
+/// Whether the job says that others may listen on this port too.
+fn may_be_shared(alloc: &Alloc, port: i64) -> bool {
+    let mut reserved = alloc.resources.shared.networks.iter().flat_map(|n| n.reserved_ports.iter());
+    reserved.any(|p| p.value == port && p.ignore_collision)
+}
+
 impl Usage {
     /// Adds allocations that run one after the other: the most any of them needs.
     fn add_chain(&mut self, chain: &[&Alloc]) {
         let most = |figure: fn(&Alloc) -> i64| chain.iter().map(|a| figure(a)).max().unwrap_or(0);
-        self.cpu += most(|a| figures(a).0);
-        self.memory_mb += most(|a| figures(a).1);
-        self.disk_mb += most(|a| figures(a).2);
+        self.cpu = self.cpu.saturating_add(most(|a| figures(a).0));
+        self.memory_mb = self.memory_mb.saturating_add(most(|a| figures(a).1));
+        self.disk_mb = self.disk_mb.saturating_add(most(|a| figures(a).2));
         let ports: BTreeSet<(String, i64)> = chain
             .iter()
-            .flat_map(|a| a.resources.host_ports())
-            .filter(|(_, port)| *port > 0)
+            .flat_map(|a| {
+                let ports = a.resources.host_ports();
+                ports.filter(|(_, port)| *port > 0 && !may_be_shared(a, *port))
+            })
             .map(|(ip, port)| (ip.to_owned(), port))
             .collect();
         for port in ports {
@@ -101,11 +113,11 @@ impl Usage {
     /// The first of cpu, memory and disk in which this and `more` of each pass what the node has.
     pub fn exceeds_with(&self, node: &Node, more: (i64, i64, i64)) -> Option<&'static str> {
         let (cpu, memory_mb, disk_mb) = more;
-        if self.cpu + cpu > node.usable_cpu() {
+        if self.cpu.saturating_add(cpu) > node.usable_cpu() {
             Some("cpu")
-        } else if self.memory_mb + memory_mb > node.usable_memory_mb() {
+        } else if self.memory_mb.saturating_add(memory_mb) > node.usable_memory_mb() {
             Some("memory")
-        } else if self.disk_mb + disk_mb > node.usable_disk_mb() {
+        } else if self.disk_mb.saturating_add(disk_mb) > node.usable_disk_mb() {
             Some("disk")
         } else {
             None

@@ -48,7 +48,11 @@ pub(crate) fn offer(
         resources.tasks.insert(task.name.clone(), given);
         resources.task_lifecycles.insert(task.name.clone(), task.lifecycle.clone());
     }
-    let asked = (resources.cpu(), resources.memory_mb(), resources.shared.disk_mb);
+    // Figures of a hostile job must not wrap around into something that fits.
+    let sum = |figure: fn(&AllocatedTask) -> i64| {
+        resources.tasks.values().map(figure).fold(0_i64, i64::saturating_add)
+    };
+    let asked = (sum(|t| t.cpu.cpu_shares), sum(|t| t.memory.memory_mb), resources.shared.disk_mb);
     match held.exceeds_with(node, asked) {
         Some(dimension) => Err(dimension.to_owned()),
         None => Ok(resources),

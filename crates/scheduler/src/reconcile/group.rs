@@ -19,6 +19,10 @@ struct Sorted {
     canaries: Vec<Arc<Alloc>>,
     /// Finished work of an older version: left as it is, and fills no slot.
     outdated: u64,
+    /// Canaries that failed and are due for a new attempt.
+    canary_retry: Vec<(Arc<Alloc>, Nanos)>,
+    /// Canaries that have to move.
+    canary_moves: Vec<Arc<Alloc>>,
 }
 
 /// One group being reconciled.
@@ -46,12 +50,11 @@ impl GroupPass<'_> {
         let strategy =
             self.group.rolling_update().filter(|_| self.job.job_type() == JobType::Service);
         let canary_state = self.deploying.group(self.group.name()).cloned();
-        let promoted = canary_state.as_ref().is_some_and(|s| s.promoted);
         let in_canary =
             canary_state.as_ref().is_some_and(|s| s.desired_canaries > 0 && !s.promoted);
         let wants_canaries = strategy.is_some_and(|s| s.canary() > 0)
             && !destructive.is_empty()
-            && !promoted
+            && canary_state.is_none()
             && !self.deploying.failed;
         if let Some(strategy) = strategy
             && self.deploying.current.is_none()
@@ -78,7 +81,8 @@ impl GroupPass<'_> {
             self.limit(strategy.is_some(), strategy.map_or(0, |s| s.max_parallel()), canarying);
         let placed = self.place_missing(&sorted, canarying);
         limit = limit.saturating_sub(placed);
-        destructive.sort_by_key(|a| a.index);
+        // What is down already gains most.
+        destructive.sort_by_key(|a| (!a.is_client_terminal(), a.index));
         self.updates.ignore =
             (sorted.filling.len() + sorted.canaries.len()) as u64 + sorted.outdated;
         self.updates.ignore -= self.updates.in_place_update.min(self.updates.ignore);
@@ -102,7 +106,11 @@ impl GroupPass<'_> {
         for alloc in allocs {
             let outdated = alloc.job_version < self.job.version();
             if alloc.is_server_terminal() {
-                if batch && !outdated && alloc.ran_successfully() {
+                if !alloc.is_client_terminal() && node_is_gone(self.snapshot, &alloc) {
+                    // It was to end, and its node will not say any more that it did.
+                    self.diff.stop.push(stop(&alloc, why::LOST, Some(ClientStatus::Lost)));
+                } else if batch && !outdated && alloc.next.is_none() && alloc.ran_successfully() {
+                    // One with a successor does not count: the slot is the successor's.
                     sorted.filling.push(alloc);
                 }
                 continue;
@@ -111,11 +119,19 @@ impl GroupPass<'_> {
                 _ if batch && outdated && alloc.is_client_terminal() => sorted.outdated += 1,
                 ClientStatus::Complete if batch => sorted.filling.push(alloc),
                 ClientStatus::Complete | ClientStatus::Lost => {}
+                ClientStatus::Failed if alloc.is_canary() => {
+                    if alloc.deployment_id == current_deployment {
+                        self.sort_failed_canary(alloc, &mut sorted);
+                    }
+                }
                 ClientStatus::Failed => self.sort_failed(alloc, &mut sorted),
                 _ if node_is_gone(self.snapshot, &alloc) => sorted.lost.push(alloc),
                 _ if alloc.is_canary() && alloc.deployment_id != current_deployment => {
                     // A canary that nobody promoted gives way with its version.
                     self.stop(&alloc, why::NOT_NEEDED);
+                }
+                _ if alloc.is_canary() && alloc.transition.should_migrate() => {
+                    sorted.canary_moves.push(alloc);
                 }
                 _ if alloc.is_canary() => sorted.canaries.push(alloc),
                 _ if alloc.transition.should_migrate() => sorted.migrating.push(alloc),
@@ -123,6 +139,17 @@ impl GroupPass<'_> {
             }
         }
         sorted
+    }
+
+    /// A canary that failed fills a canary's slot only, never one of the version that runs.
+    fn sort_failed_canary(&mut self, alloc: Arc<Alloc>, sorted: &mut Sorted) {
+        if alloc.next.is_some() {
+            return;
+        }
+        let mut own = Sorted::default();
+        self.sort_failed(alloc, &mut own);
+        sorted.canaries.append(&mut own.filling);
+        sorted.canary_retry.append(&mut own.retry);
     }
 
     fn sort_failed(&mut self, alloc: Arc<Alloc>, sorted: &mut Sorted) {
@@ -209,7 +236,8 @@ impl GroupPass<'_> {
         }
         let total = sorted.filling.len() + sorted.migrating.len() + sorted.retry.len();
         let mut excess = total.saturating_sub(count);
-        // Failed attempts go first, then what moves anyway, then the highest indexes.
+        // Failed attempts go first, then what moves anyway, then what failed, then the highest
+        // indexes. Finished batch work stays: it counts.
         let dropped = excess.min(sorted.retry.len());
         sorted.retry.truncate(sorted.retry.len() - dropped);
         excess -= dropped;
@@ -232,6 +260,15 @@ impl GroupPass<'_> {
             }
         }
         sorted.filling.sort_by_key(|a| (a.is_client_terminal(), a.index));
+        let service = self.job.job_type() == JobType::Service;
+        while service && excess > 0 {
+            let Some(at) = sorted.filling.iter().rposition(|a| a.is_client_terminal()) else {
+                break;
+            };
+            let alloc = sorted.filling.remove(at);
+            self.stop(&alloc, why::NOT_NEEDED);
+            excess -= 1;
+        }
         while excess > 0 {
             let Some(at) = sorted.filling.iter().rposition(|a| !a.is_client_terminal()) else {
                 break;
@@ -246,7 +283,9 @@ impl GroupPass<'_> {
     fn changed(&self, sorted: &Sorted) -> (Vec<Arc<Alloc>>, Vec<Arc<Alloc>>) {
         let (mut destructive, mut in_place) = (Vec::new(), Vec::new());
         let mut verdicts: BTreeMap<u64, Change> = BTreeMap::new();
-        for alloc in sorted.filling.iter().filter(|a| !a.is_client_terminal()) {
+        // A service that failed runs nothing any more, but a new version is its way out.
+        let batch = self.job.job_type() == JobType::Batch;
+        for alloc in sorted.filling.iter().filter(|a| !(batch && a.is_client_terminal())) {
             if alloc.job_version == self.job.version() {
                 continue;
             }
@@ -261,6 +300,7 @@ impl GroupPass<'_> {
                 _ => destructive.push(alloc.clone()),
             }
         }
+        in_place.retain(|a: &Arc<Alloc>| !a.is_client_terminal());
         (destructive, in_place)
     }
 
@@ -311,8 +351,35 @@ impl GroupPass<'_> {
     }
 
     fn place_canaries(&mut self, sorted: &Sorted, wanted: u32) {
-        let missing = (wanted as usize).saturating_sub(sorted.canaries.len());
-        let taken: BTreeSet<u32> = sorted.canaries.iter().map(|a| a.index).collect();
+        for (alloc, delay) in &sorted.canary_retry {
+            self.place(PlaceSlot {
+                index: alloc.index,
+                previous: Some(alloc.clone()),
+                rescheduled: true,
+                canary: true,
+                delay: *delay,
+                ..PlaceSlot::default()
+            });
+            self.updates.reschedule_now += 1;
+            self.updates.canary += 1;
+        }
+        for alloc in &sorted.canary_moves {
+            self.diff.stop.push(stop(alloc, why::MIGRATING, None));
+            self.place(PlaceSlot {
+                index: alloc.index,
+                previous: Some(alloc.clone()),
+                destructive: true,
+                canary: true,
+                ..PlaceSlot::default()
+            });
+            self.updates.migrate += 1;
+            self.updates.canary += 1;
+        }
+        let there: Vec<&Arc<Alloc>> = (sorted.canaries.iter().chain(&sorted.canary_moves))
+            .chain(sorted.canary_retry.iter().map(|(a, _)| a))
+            .collect();
+        let missing = (wanted as usize).saturating_sub(there.len());
+        let taken: BTreeSet<u32> = there.iter().map(|a| a.index).collect();
         let free = (0..).filter(|i| !taken.contains(i)).take(missing);
         for index in free.collect::<Vec<_>>() {
             self.place(PlaceSlot { index, canary: true, ..PlaceSlot::default() });

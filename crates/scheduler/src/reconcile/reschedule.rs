@@ -34,17 +34,22 @@ pub(crate) fn next_attempt(
     let unlimited = policy.unlimited.unwrap_or(false);
     let attempts = usize::try_from(policy.attempts.unwrap_or(0)).unwrap_or(0);
     let interval = policy.interval.unwrap_or(0);
-    let failed_at = if alloc.finished_at() > 0 { alloc.finished_at() } else { alloc.modify_time };
+    // A node's clock that is ahead of the servers' must not put the next attempt off.
+    let finished_at = alloc.finished_at().min(alloc.modify_time);
+    let failed_at = if finished_at > 0 { finished_at } else { alloc.modify_time };
     let events = alloc.reschedule.as_ref().map(|t| t.events.0.as_slice()).unwrap_or_default();
     if !unlimited {
-        let recent = events.iter().filter(|e| e.reschedule_time > failed_at - interval).count();
+        let recent = {
+            let since = failed_at.saturating_sub(interval);
+            events.iter().filter(|e| e.reschedule_time > since).count()
+        };
         if attempts == 0 || recent >= attempts {
             return Attempt::Never;
         }
     }
     let delay = delay(policy, events.iter().map(|e| e.delay).collect::<Vec<_>>().as_slice());
-    let due = failed_at + delay;
-    if due <= now + DUE_SLACK { Attempt::Now(delay) } else { Attempt::At(due, delay) }
+    let due = failed_at.saturating_add(delay);
+    if due <= now.saturating_add(DUE_SLACK) { Attempt::Now(delay) } else { Attempt::At(due, delay) }
 }
 
 /// The delay before the next attempt, given those of the earlier ones.

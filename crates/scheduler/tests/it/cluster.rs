@@ -36,9 +36,33 @@ impl Cluster {
     }
 
     pub(crate) fn apply(&mut self, command: Command) {
+        assert_eq!(self.try_apply(command), Response::Done);
+    }
+
+    pub(crate) fn try_apply(&mut self, command: Command) -> Response {
         self.index += 1;
-        let applied = self.store.apply(self.index, command);
-        assert_eq!(applied.response, Response::Done);
+        // As the log does it: what is written is what is read.
+        let bytes = command.encode();
+        let command = Command::decode(&bytes).unwrap();
+        assert_eq!(command.encode(), bytes);
+        self.store.apply(self.index, command).response
+    }
+
+    /// Writes the state out and goes on with what is read back.
+    pub(crate) fn restore(&mut self) {
+        let mut bytes = Vec::new();
+        state::records::write(&self.view(), &mut bytes).unwrap();
+        self.store = state::records::read(&mut bytes.as_slice()).unwrap();
+        let mut again = Vec::new();
+        state::records::write(&self.view(), &mut again).unwrap();
+        assert_eq!(bytes, again);
+        assert_eq!(state::invariants::check(&self.view()), Vec::<String>::new());
+    }
+
+    pub(crate) fn migrate(&mut self, alloc: &Alloc) {
+        let wish = model::alloc::DesiredTransition { migrate: Some(true), ..Default::default() };
+        let now = self.now;
+        self.apply(Command::Transition { allocs: vec![(alloc.id, wish)], evals: vec![], now });
     }
 
     pub(crate) fn view(&self) -> Snapshot {
@@ -113,6 +137,12 @@ impl Cluster {
     }
 
     pub(crate) fn report(&mut self, alloc: &Alloc, status: ClientStatus) {
+        let updates = vec![self.update(alloc, status)];
+        let now = self.now;
+        self.apply(Command::UpdateAllocs { updates, evals: Vec::new(), now });
+    }
+
+    pub(crate) fn update(&self, alloc: &Alloc, status: ClientStatus) -> AllocUpdate {
         let phase = match status {
             ClientStatus::Pending => TaskPhase::Pending,
             ClientStatus::Running => TaskPhase::Running,
@@ -124,7 +154,7 @@ impl Cluster {
             finished_at: Time(if status.is_terminal() { self.now } else { 0 }),
             ..TaskState::default()
         };
-        let update = AllocUpdate {
+        AllocUpdate {
             id: alloc.id,
             node: alloc.node_id,
             status,
@@ -132,9 +162,7 @@ impl Cluster {
             tasks: [("t".to_owned(), task)].into_iter().collect(),
             network: None,
             health: (status == ClientStatus::Running).then_some((true, Time(self.now))),
-        };
-        let now = self.now;
-        self.apply(Command::UpdateAllocs { updates: vec![update], evals: Vec::new(), now });
+        }
     }
 
     pub(crate) fn report_all(&mut self, id: &str, status: ClientStatus) {

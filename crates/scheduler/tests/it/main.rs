@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "tests say what they expect by panicking")]
 
 mod cluster;
+mod corners;
 mod properties;
 mod scenarios;

@@ -148,7 +148,10 @@ impl Server {
         let deadline = tokio::time::Instant::now() + wait;
         loop {
             let newest = *watch.borrow_and_update();
-            let answer = allocs_of(&self.snapshot(), &credential.node, since);
+            let snapshot = self.snapshot();
+            // Servers that were restored from an older state start over with the node.
+            let since = if since > snapshot.index() { 0 } else { since };
+            let answer = allocs_of(&snapshot, &credential.node, since);
             if since == 0 || !answer.changed.is_empty() || newest > since {
                 return Ok(Reply::NodeAllocs(answer));
             }

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use model::deployment::{Deployment, DeploymentStatus, description};
+use model::deployment::{Deployment, DeploymentGroup, DeploymentStatus, description};
 use model::eval::Evaluation;
 use model::ids::DeploymentId;
 use model::job::Job;
@@ -68,7 +68,9 @@ pub(crate) async fn run(server: Server) {
         for id in active {
             let Some(view) = snapshot.deployment(&id) else { continue };
             let health = health(&view);
-            let step = step(&view, seen.get(&id).copied(), leftovers(&snapshot, &view), now);
+            let canaries = healthy_canaries(&snapshot, &view);
+            let step =
+                step(&view, &canaries, leftovers(&snapshot, &view), seen.get(&id).copied(), now);
             if let Step::Wait(until) = step {
                 next = next.min(until);
                 seen.insert(id, health);
@@ -79,7 +81,7 @@ pub(crate) async fn run(server: Server) {
                     server.inner.leader.loops.report("deployments", format!("{id}: {step:?}"));
                     seen.insert(id, health);
                     if let Step::Continue = step {
-                        next = next.min(deadline(&view).unwrap_or(next));
+                        next = next.min(deadline(&view, &canaries).unwrap_or(next));
                     }
                 }
                 Err(error) => {
@@ -112,13 +114,38 @@ fn health(view: &Deployment) -> (u32, u32) {
     groups.fold((0, 0), |(h, u), g| (h + g.healthy_allocs, u + g.unhealthy_allocs))
 }
 
-/// The earliest time by which some group has to have made progress.
-fn deadline(view: &Deployment) -> Option<Nanos> {
-    let unfinished = view.task_groups.values().filter(|g| !is_done(g));
-    unfinished.map(|g| g.require_progress_by.0).filter(|t| *t > 0).min()
+/// The healthy canaries of each group; others of a group do not stand in for them.
+fn healthy_canaries(snapshot: &Snapshot, view: &Deployment) -> Canaries {
+    let healthy = |id: &&model::ids::AllocId| {
+        snapshot.alloc(id).is_some_and(|a| a.health() == Some(true) && !a.is_terminal())
+    };
+    let groups = view.task_groups.iter();
+    groups
+        .map(|(name, g)| (name.clone(), g.placed_canaries.iter().filter(healthy).count()))
+        .collect()
 }
 
-fn is_done(group: &model::deployment::DeploymentGroup) -> bool {
+/// How many canaries of each group are healthy.
+type Canaries = std::collections::BTreeMap<String, usize>;
+
+fn waits_for_promotion(group: &DeploymentGroup) -> bool {
+    group.desired_canaries > 0 && !group.promoted
+}
+
+fn canaries_are_healthy(name: &str, group: &DeploymentGroup, canaries: &Canaries) -> bool {
+    canaries.get(name).is_some_and(|healthy| *healthy >= group.desired_canaries as usize)
+}
+
+/// The earliest time by which some group has to have made progress. Canaries that are healthy
+/// wait for a person, as long as it takes.
+fn deadline(view: &Deployment, canaries: &Canaries) -> Option<Nanos> {
+    let pressed = view.task_groups.iter().filter(|(name, g)| {
+        !is_done(g) && !(waits_for_promotion(g) && canaries_are_healthy(name, g, canaries))
+    });
+    pressed.map(|(_, g)| g.require_progress_by.0).filter(|t| *t > 0).min()
+}
+
+fn is_done(group: &DeploymentGroup) -> bool {
     let promoted = group.desired_canaries == 0 || group.promoted;
     promoted && group.healthy_allocs >= group.desired_total
 }
@@ -126,44 +153,39 @@ fn is_done(group: &model::deployment::DeploymentGroup) -> bool {
 /// Decides. `seen` is the health at which the scheduler was last told to go on.
 pub(crate) fn step(
     view: &Deployment,
-    seen: Option<(u32, u32)>,
+    canaries: &Canaries,
     leftovers: usize,
+    seen: Option<(u32, u32)>,
     now: Nanos,
 ) -> Step {
-    let groups = || view.task_groups.values();
+    let groups = || view.task_groups.iter();
     // It has not succeeded while something of an older version runs: ended too early, it would
     // leave the scheduler without the memory that its canaries were promoted.
-    if groups().all(is_done) && leftovers == 0 {
+    if groups().all(|(_, g)| is_done(g)) && leftovers == 0 {
         return Step::Succeed;
     }
-    let waits_for_promotion =
-        |g: &&model::deployment::DeploymentGroup| g.desired_canaries > 0 && !g.promoted;
-    let canaries_healthy = |g: &model::deployment::DeploymentGroup| {
-        g.placed_canaries.len() >= g.desired_canaries as usize
-            && g.healthy_allocs >= g.desired_canaries
-    };
-    for group in groups() {
+    for (_, group) in groups() {
         let impatient = group.progress_deadline == 0 || group.auto_revert;
         if group.unhealthy_allocs > 0 && impatient {
             return Step::Fail(description::FAILED_ALLOCS);
         }
     }
-    let mut canaried = groups().filter(waits_for_promotion).peekable();
-    if canaried.peek().is_some() && view.has_auto_promote() && canaried.all(canaries_healthy) {
+    let mut canaried = groups().filter(|(_, g)| waits_for_promotion(g)).peekable();
+    if canaried.peek().is_some()
+        && view.has_auto_promote()
+        && canaried.all(|(name, g)| canaries_are_healthy(name, g, canaries))
+    {
         return Step::Promote;
     }
-    // Canaries that are healthy wait for a person, as long as it takes.
-    let all_waiting = groups()
-        .filter(|g| !is_done(g))
-        .all(|g| g.desired_canaries > 0 && !g.promoted && canaries_healthy(g));
-    if !all_waiting && deadline(view).is_some_and(|d| d <= now) {
+    let deadline = deadline(view, canaries);
+    if deadline.is_some_and(|d| d <= now) {
         return Step::Fail(description::FAILED_DEADLINE);
     }
     if seen.is_some_and(|seen| seen != health(view)) || (seen.is_none() && health(view) != (0, 0)) {
         return Step::Continue;
     }
     let forever = now + Nanos::try_from(SLEEP_MAX.as_nanos()).unwrap_or(Nanos::MAX);
-    Step::Wait(if all_waiting { forever } else { deadline(view).unwrap_or(forever) })
+    Step::Wait(deadline.unwrap_or(forever))
 }
 
 async fn act(
@@ -244,7 +266,6 @@ fn revert_target(snapshot: &Snapshot, view: &Deployment) -> Option<Job> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::deployment::DeploymentGroup;
     use model::wire::{SECOND, Time};
 
     fn view(group: DeploymentGroup) -> Deployment {
@@ -264,11 +285,11 @@ mod tests {
 
     #[test]
     fn each_situation_has_its_step() {
-        let step_of = |g: DeploymentGroup, seen| step(&view(g), seen, 0, 500);
+        let step_of = |g: DeploymentGroup, seen| step(&view(g), &Canaries::new(), 0, seen, 500);
         assert_eq!(step_of(group(), None), Step::Wait(1000));
         assert_eq!(step_of(DeploymentGroup { healthy_allocs: 3, ..group() }, None), Step::Succeed);
         let all = DeploymentGroup { healthy_allocs: 3, ..group() };
-        assert!(matches!(step(&view(all), Some((3, 0)), 1, 500), Step::Wait(_)));
+        assert!(matches!(step(&view(all), &Canaries::new(), 1, Some((3, 0)), 500), Step::Wait(_)));
         let one = DeploymentGroup { healthy_allocs: 1, ..group() };
         assert_eq!(step_of(one.clone(), Some((0, 0))), Step::Continue);
         assert_eq!(step_of(one, Some((1, 0))), Step::Wait(1000));
@@ -278,7 +299,10 @@ mod tests {
             step_of(DeploymentGroup { progress_deadline: 0, ..bad }, None),
             Step::Fail(description::FAILED_ALLOCS)
         );
-        assert_eq!(step(&view(group()), None, 0, 1000), Step::Fail(description::FAILED_DEADLINE));
+        assert_eq!(
+            step(&view(group()), &Canaries::new(), 0, None, 1000),
+            Step::Fail(description::FAILED_DEADLINE)
+        );
     }
 
     #[test]
@@ -289,9 +313,26 @@ mod tests {
             placed_canaries: vec![model::ids::AllocId::from_name("c")].into(),
             ..group()
         };
+        let healthy = Canaries::from([("g".to_owned(), 1)]);
         let late = 5000;
-        assert!(matches!(step(&view(canaries.clone()), Some((1, 0)), 0, late), Step::Wait(_)));
+        assert!(matches!(
+            step(&view(canaries.clone()), &healthy, 0, Some((1, 0)), late),
+            Step::Wait(_)
+        ));
         let auto = DeploymentGroup { auto_promote: true, ..canaries };
-        assert_eq!(step(&view(auto), Some((1, 0)), 0, late), Step::Promote);
+        assert_eq!(step(&view(auto.clone()), &healthy, 0, Some((1, 0)), late), Step::Promote);
+        // The healthy one is no canary: apply would refuse the promotion.
+        let other = step(&view(auto), &Canaries::new(), 0, Some((1, 0)), 500);
+        assert_eq!(other, Step::Wait(1000));
+    }
+
+    #[test]
+    fn a_group_that_waits_for_its_promotion_does_not_fail_one_that_goes_on() {
+        let waiting = DeploymentGroup { desired_canaries: 1, healthy_allocs: 1, ..group() };
+        let going_on = DeploymentGroup { require_progress_by: Time(9000), ..group() };
+        let mut both = view(waiting);
+        both.task_groups.insert("h".to_owned(), going_on);
+        let healthy = Canaries::from([("g".to_owned(), 1)]);
+        assert_eq!(step(&both, &healthy, 0, Some((1, 0)), 5000), Step::Wait(9000));
     }
 }

@@ -10,7 +10,7 @@
 //!         ├──► blocked ──room free─┘  └──give back───┘
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,9 +42,10 @@ struct Queues {
     leased: BTreeMap<EvalId, Arc<Evaluation>>,
     attempts: BTreeMap<EvalId, u32>,
     delayed: BTreeMap<(Nanos, EvalId), Arc<Evaluation>>,
+    delayed_until: BTreeMap<EvalId, Nanos>,
     blocked: BTreeMap<Place, Arc<Evaluation>>,
-    /// Room came free while these were being decided; they are tried again when they block.
-    missed: BTreeSet<EvalId>,
+    /// The index at which room last came free: what blocks on an older view is tried again.
+    freed_at: u64,
 }
 
 /// A shared handle to the queues.
@@ -78,9 +79,9 @@ impl EvalBroker {
         }
     }
 
-    /// Starts over from the evaluations of the state.
-    pub(crate) fn refill(&self, evals: impl Iterator<Item = Arc<Evaluation>>) {
-        *self.queues.lock() = Queues::default();
+    /// Starts over from the evaluations of the state, in which room last came free at an index.
+    pub(crate) fn refill(&self, evals: impl Iterator<Item = Arc<Evaluation>>, freed_at: u64) {
+        *self.queues.lock() = Queues { freed_at, ..Queues::default() };
         evals.for_each(|eval| self.put(eval));
     }
 
@@ -90,14 +91,15 @@ impl EvalBroker {
         queues.forget(&eval);
         match eval.status {
             EvalStatus::Pending if eval.wait_until.0 > random::now() => {
-                queues.delayed.insert((eval.wait_until.0, eval.id), eval);
+                queues.delay(eval.wait_until.0, eval);
                 self.delays.notify_one();
             }
             EvalStatus::Pending => {
                 queues.enqueue(eval);
                 self.ready.notify_one();
             }
-            EvalStatus::Blocked if queues.missed.remove(&eval.id) => {
+            // Room came free while it was being decided.
+            EvalStatus::Blocked if eval.snapshot_index < queues.freed_at => {
                 queues.enqueue(eval);
                 self.ready.notify_one();
             }
@@ -108,12 +110,12 @@ impl EvalBroker {
         }
     }
 
-    /// Room came free: whatever was blocked may be tried again, the most important first.
-    pub(crate) fn unblock(&self) {
+    /// Room came free at an index: whatever was blocked may be tried again, the most important
+    /// first.
+    pub(crate) fn unblock(&self, index: u64) {
         let mut queues = self.queues.lock();
+        queues.freed_at = queues.freed_at.max(index);
         let blocked = std::mem::take(&mut queues.blocked);
-        let leased: Vec<EvalId> = queues.leased.keys().copied().collect();
-        queues.missed.extend(leased);
         let any = !blocked.is_empty();
         for eval in blocked.into_values() {
             queues.enqueue(eval);
@@ -138,7 +140,6 @@ impl EvalBroker {
     /// The evaluation's outcome is committed: the next one of its job may come.
     pub(crate) fn done(&self, id: &EvalId) {
         let mut queues = self.queues.lock();
-        queues.missed.remove(id);
         queues.attempts.remove(id);
         if queues.release(id).is_some() {
             self.ready.notify_one();
@@ -158,6 +159,18 @@ impl EvalBroker {
         }
         self.ready.notify_one();
         true
+    }
+
+    /// Neither the outcome of an evaluation nor its failure could be recorded: it is tried again
+    /// at a time, so that none is left nowhere.
+    pub(crate) fn retry_at(&self, id: &EvalId, time: Nanos) {
+        let mut queues = self.queues.lock();
+        queues.attempts.remove(id);
+        if let Some(eval) = queues.release(id) {
+            queues.delay(time, eval);
+        }
+        self.delays.notify_one();
+        self.ready.notify_one();
     }
 
     /// Moves evaluations to the ready queue when their time comes.
@@ -190,6 +203,7 @@ impl EvalBroker {
                 break;
             }
             let eval = entry.remove();
+            queues.delayed_until.remove(&eval.id);
             queues.enqueue(eval);
         }
         self.ready.notify_one();
@@ -211,7 +225,7 @@ impl Queues {
     fn enqueue(&mut self, eval: Arc<Evaluation>) {
         let job = eval.job();
         match self.in_front.get(&job) {
-            Some(front) if *front != eval.id => {
+            Some(front) if *front != eval.id || self.leased.contains_key(front) => {
                 self.held_back.entry(job).or_default().insert(place(&eval), eval);
             }
             _ => {
@@ -219,6 +233,11 @@ impl Queues {
                 self.ready.insert(place(&eval), eval);
             }
         }
+    }
+
+    fn delay(&mut self, until: Nanos, eval: Arc<Evaluation>) {
+        self.delayed_until.insert(eval.id, until);
+        self.delayed.insert((until, eval.id), eval);
     }
 
     fn lease(&mut self, limit: usize) -> Vec<Evaluation> {
@@ -252,7 +271,9 @@ impl Queues {
     fn forget(&mut self, eval: &Evaluation) {
         let key = place(eval);
         self.blocked.remove(&key);
-        self.delayed.remove(&(eval.wait_until.0, eval.id));
+        if let Some(until) = self.delayed_until.remove(&eval.id) {
+            self.delayed.remove(&(until, eval.id));
+        }
         if self.ready.remove(&key).is_some() && self.in_front.get(&eval.job()) == Some(&eval.id) {
             self.in_front.remove(&eval.job());
             if let Some(waiting) = self.held_back.get_mut(&eval.job())
@@ -315,13 +336,66 @@ mod tests {
         let broker = EvalBroker::new();
         broker.put(eval("1", "a", 50, 1, EvalStatus::Blocked));
         broker.put(eval("2", "b", 70, 2, EvalStatus::Blocked));
-        broker.unblock();
+        broker.unblock(5);
         assert_eq!(jobs(&broker.take(1).await), ["b"]);
         // Room comes free while `b` is decided; its outcome says blocked again.
-        broker.unblock();
-        broker.put(eval("2", "b", 70, 2, EvalStatus::Blocked));
+        broker.unblock(6);
+        broker.put(decided("2", "b", 70, 5));
         broker.done(&EvalId::from_name("2"));
         assert_eq!(jobs(&broker.take(10).await), ["b", "a"]);
+    }
+
+    /// An evaluation that blocked on the view of an index.
+    fn decided(name: &str, job: &str, priority: i64, seen: u64) -> Arc<Evaluation> {
+        let blocked = eval(name, job, priority, 2, EvalStatus::Blocked);
+        Arc::new(Evaluation { snapshot_index: seen, ..Evaluation::clone(&blocked) })
+    }
+
+    #[tokio::test]
+    async fn room_that_came_free_before_the_outcome_is_heard_of_is_not_missed() {
+        // The outcome is answered before the queues hear of it, whatever came between.
+        let broker = EvalBroker::new();
+        broker.put(eval("2", "b", 50, 2, EvalStatus::Pending));
+        broker.take(1).await;
+        broker.done(&EvalId::from_name("2"));
+        broker.unblock(6);
+        broker.put(decided("2", "b", 50, 5));
+        assert_eq!(jobs(&broker.take(1).await), ["b"]);
+        broker.done(&EvalId::from_name("2"));
+        // A blocked evaluation made by another one was never leased itself.
+        broker.put(decided("3", "c", 50, 5));
+        assert_eq!(jobs(&broker.take(1).await), ["c"]);
+        broker.put(decided("4", "d", 50, 6));
+        assert_eq!(broker.figures().blocked, 1, "it saw the room and did not fit");
+    }
+
+    #[tokio::test]
+    async fn one_job_never_has_two_evaluations_out_at_once() {
+        let broker = EvalBroker::new();
+        broker.put(eval("2", "b", 50, 2, EvalStatus::Pending));
+        broker.take(1).await;
+        broker.unblock(9);
+        broker.put(decided("2", "b", 50, 5));
+        broker.put(eval("7", "b", 50, 7, EvalStatus::Pending));
+        assert_eq!((broker.figures().ready, broker.figures().held_back), (0, 2));
+        broker.done(&EvalId::from_name("2"));
+        assert_eq!(jobs(&broker.take(10).await), ["b"]);
+        broker.done(&EvalId::from_name("2"));
+        assert_eq!(jobs(&broker.take(10).await), ["b"]);
+        broker.done(&EvalId::from_name("7"));
+        assert_eq!(broker.figures(), BrokerFigures::default());
+    }
+
+    #[tokio::test]
+    async fn an_evaluation_that_could_not_even_fail_is_tried_later() {
+        let broker = EvalBroker::new();
+        broker.put(eval("1", "a", 50, 1, EvalStatus::Pending));
+        broker.put(eval("2", "a", 50, 2, EvalStatus::Pending));
+        broker.take(1).await;
+        broker.retry_at(&EvalId::from_name("1"), Nanos::MAX);
+        assert_eq!((broker.figures().delayed, broker.figures().ready), (1, 1));
+        broker.put(eval("1", "a", 50, 1, EvalStatus::Cancelled));
+        assert_eq!(broker.figures().delayed, 0);
     }
 
     #[tokio::test]

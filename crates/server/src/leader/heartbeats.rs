@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use model::eval::Evaluation;
 use model::ids::{JobKey, NodeId};
+use model::job::Job;
 use model::node::{NodeEvent, NodeStatus};
 use model::wire::{Nanos, Time};
 use parking_lot::Mutex;
@@ -90,6 +91,9 @@ pub(crate) async fn run(server: Server) {
             .into_iter()
             .filter(|id| snapshot.node(id).is_some_and(|n| n.status != NodeStatus::Down))
             .collect();
+        if silent.is_empty() {
+            continue;
+        }
         tracing::warn!(nodes = ?silent, "no heartbeat in time, nodes are taken down");
         leader.loops.report("heartbeats", format!("took {} silent nodes down", silent.len()));
         let evals = silent.iter().flat_map(|id| evals_of_node(&snapshot, id)).collect();
@@ -115,19 +119,20 @@ pub(crate) async fn run(server: Server) {
     }
 }
 
-/// One evaluation for each job with live allocations on a node.
+/// One evaluation for each job with allocations on a node that have not ended there: also of those
+/// that should stop, because a node that is gone will not say that they did.
 pub(crate) fn evals_of_node(snapshot: &Snapshot, node: &NodeId) -> Vec<Evaluation> {
-    let jobs: BTreeSet<JobKey> =
-        snapshot.allocs_of_node(node).filter(|a| !a.is_terminal()).map(|a| a.job.clone()).collect();
+    let allocs: Vec<_> =
+        snapshot.allocs_of_node(node).filter(|a| !a.is_client_terminal()).collect();
+    // A job that was purged is remembered by its allocations.
+    let jobs: BTreeMap<&JobKey, &Job> =
+        allocs.iter().map(|a| (&a.job, &**snapshot.job(&a.job).unwrap_or(&a.spec))).collect();
     let modify_index = snapshot.node(node).map_or(0, |n| n.modify_index);
-    jobs.into_iter()
-        .filter_map(|key| {
-            let job = snapshot.job(&key)?;
-            Some(Evaluation {
-                node_id: Some(*node),
-                node_modify_index: modify_index,
-                ..crate::endpoints::eval::for_job(job, model::eval::trigger::NODE_UPDATE)
-            })
+    jobs.into_values()
+        .map(|job| Evaluation {
+            node_id: Some(*node),
+            node_modify_index: modify_index,
+            ..crate::endpoints::eval::for_job(job, model::eval::trigger::NODE_UPDATE)
         })
         .collect()
 }

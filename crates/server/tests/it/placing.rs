@@ -141,3 +141,12 @@ async fn stopping_a_job_stops_what_runs_and_wakes_what_waits_for_its_port() {
     node.report(&one, ClientStatus::Complete).await;
     until(&server, "the second is placed", |s| live(s, "two").pop()).await;
 }
+
+#[tokio::test]
+async fn a_node_that_knows_a_later_state_than_the_servers_hears_everything_again() {
+    let server = server(None).await;
+    let node = FakeNode::register(&server, "n1").await;
+    server.register_job(register(job("web", "service", 1))).await.unwrap();
+    until(&server, "it is placed", |s| live(s, "web").pop()).await;
+    assert_eq!(node.poll(1_000_000).await.changed.len(), 1);
+}
