@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::steps::{Done, Steps, capture, command, present, run, run_command, say};
-use crate::{layers, root, tidy};
+use crate::{golden, layers, root, tidy};
 
 /// Everything a contributor runs.
 pub(crate) fn test() -> Result<()> {
@@ -55,48 +55,8 @@ pub(crate) fn ci() -> Result<()> {
         run(&["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
         Ok(Done::Passed)
     });
-    steps.run("golden corpus", golden);
+    steps.run("golden corpus", golden::replay);
     steps.summary()
-}
-
-/// Replays the recorded corpus against the built binary.
-fn golden() -> Result<Done> {
-    let root = root();
-    let shared = root.join("../shared/reference");
-    let dir = if shared.is_dir() { shared } else { root.join("tests/golden") };
-    let checker = dir.join("check_golden.py");
-    if !checker.is_file() {
-        return Ok(Done::Skipped("there is no corpus in tests/golden".into()));
-    }
-    if !present(&["python3", "--version"]) {
-        return Ok(Done::Skipped("python3 is not installed (.ci/run installs it)".into()));
-    }
-    let Some(binary) = binary()? else {
-        return Ok(Done::Skipped("the workspace has no binary `muster` yet".into()));
-    };
-    // Help texts name the program they were called as, and the corpus was recorded as `nomad`.
-    let link_dir = target_dir()?.join("golden");
-    std::fs::create_dir_all(&link_dir)?;
-    let link = link_dir.join("nomad");
-    if link.symlink_metadata().is_ok() {
-        std::fs::remove_file(&link)?;
-    }
-    std::os::unix::fs::symlink(&binary, &link)?;
-    let mut replay = command(&["python3"]);
-    // No byte-code files beside the corpus.
-    replay.env("PYTHONDONTWRITEBYTECODE", "1");
-    replay.arg(&checker).args(["--start", "--bin"]).arg(&link);
-    for (flag, file) in
-        [("--baseline", "tests/golden/baseline.txt"), ("--deviations", "docs/deviations.tsv")]
-    {
-        if root.join(file).is_file() {
-            replay.args([flag, file]);
-        } else {
-            say(&format!("{file} does not exist: replaying without {flag}"));
-        }
-    }
-    run_command(&mut replay)?;
-    Ok(Done::Passed)
 }
 
 fn metadata() -> Result<serde_json::Value> {
@@ -110,7 +70,7 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
 }
 
 /// Builds the program, if the workspace has it.
-fn binary() -> Result<Option<PathBuf>> {
+pub(crate) fn binary() -> Result<Option<PathBuf>> {
     let metadata = metadata()?;
     let targets = metadata["packages"].as_array().into_iter().flatten();
     let mut targets =

@@ -2,6 +2,7 @@
 
 mod ci;
 mod demo;
+mod golden;
 mod layers;
 mod steps;
 mod tidy;
