@@ -55,7 +55,6 @@ fn a_development_agent_that_is_asked_to_end_leaves_nothing() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let before = cgroups();
     let ports = dir.path().join("ports.hcl");
     std::fs::write(&ports, "ports {\n  http = 0\n  rpc = 0\n  serf = 0\n}\n").unwrap();
     let args = ["agent", "-dev", "-config", ports.to_str().unwrap()].map(str::to_owned).to_vec();
@@ -69,13 +68,17 @@ fn a_development_agent_that_is_asked_to_end_leaves_nothing() {
     let alloc = agent.wait_alloc("dev", "runs", |a| a["ClientStatus"] == "running");
     let info = agent.get("/v1/agent/self").unwrap();
     let data_dir = std::path::PathBuf::from(info["config"]["DataDir"].as_str().unwrap());
+    let node = alloc["NodeID"].as_str().unwrap().to_owned();
     let file = data_dir.join("alloc").join(alloc["ID"].as_str().unwrap()).join("alloc/data/pid");
     let pid: u32 =
         until("the pid is written", || std::fs::read_to_string(&file).ok()?.trim().parse().ok());
     agent.terminate();
     assert!(!is_alive(pid), "a task outlived its development agent");
     assert!(!data_dir.exists(), "the temporary data directory is still there");
-    assert_eq!(cgroups().difference(&before).count(), 0, "cgroups are left");
+    // Other agents of this machine have cgroups of their own.
+    let mut left = cgroups();
+    left.retain(|path| path.to_string_lossy().contains(&node));
+    assert!(left.is_empty(), "cgroups are left: {left:?}");
 }
 
 #[test]
