@@ -233,6 +233,9 @@ impl Runner {
                 let target = self.target(task);
                 match self.slots[task].handle.clone() {
                     Some(handle) => self.operations.push(op::recovered(target, handle)),
+                    None if self.slots[task].machine.is_starting() => {
+                        self.slots[task].machine.begin_again();
+                    }
                     None => self.not_recovered(task, "its handle is missing"),
                 }
             }
@@ -277,6 +280,8 @@ impl Runner {
             Done::Recovered(found) => {
                 slot.running = Some(found.task);
                 let event = match found.state {
+                    // The watch that follows tells an end that has come already.
+                    _ if slot.machine.is_starting() => Event::Started,
                     drivers::RecoveredState::Running => Event::Restored,
                     drivers::RecoveredState::AlreadyExited(exit)
                     | drivers::RecoveredState::Lost(exit) => Event::Exited(exit),
@@ -284,6 +289,11 @@ impl Runner {
                 self.step(task, event);
             }
             Done::NotRecovered(reason) => self.not_recovered(task, &reason),
+            Done::NeverStarted => {
+                slot.handle = None;
+                slot.machine.begin_again();
+                self.changed = true;
+            }
             Done::TimerFired => self.step(task, Event::TimerFired),
             Done::CleanedUp => {
                 slot.handle = None;
@@ -322,6 +332,9 @@ impl Runner {
                 }
                 Action::StartDriver => {
                     let plan = slot.plan.take().expect("a start follows its preparation");
+                    let driver = group_of(&self.alloc).task(&slot.name).map(|t| t.driver.as_str());
+                    let driver = driver.and_then(|name| self.shared.drivers.get(name));
+                    slot.handle = driver.and_then(|driver| driver.intend(&plan));
                     let (operation, abort) = op::started(target, *plan);
                     slot.abort = Some(abort);
                     self.operations.push(operation);
