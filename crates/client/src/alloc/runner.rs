@@ -303,8 +303,9 @@ impl Runner {
     }
 
     pub(crate) fn step(&mut self, task: usize, event: Event) {
+        // Between preparation and start there is nothing to tell, and a restart begins with the first.
+        self.changed |= event != Event::Prepared;
         let actions = self.slots[task].machine.step(event, moment());
-        self.changed = true;
         self.act(task, actions);
     }
 

@@ -142,3 +142,37 @@ async fn an_allocation_waits_for_its_predecessor_and_takes_its_data() {
     world.until_file(second, "alloc/data/f", "x\nx\n").await;
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dispatched_payload_is_in_the_tasks_directory() {
+    let Some(world) = World::new().await else { return };
+    let payload = json!({"DispatchPayload": {"File": "in/p.txt"}});
+    let text = "cat local/in/p.txt; stat -c ' %a %s' local/in/p.txt; echo \"[$NOMAD_META_why]\"";
+    let mut text = job("batch", json!([script_with("t", text, payload)]));
+    text["Payload"] = json!("cGF5bG9hZCE=");
+    text["ParameterizedJob"] = json!({"Payload": "required", "MetaOptional": ["why"]});
+    let alloc = world.place("a", text.clone());
+    world.until_status(alloc, ClientStatus::Complete).await;
+    let out = std::fs::read_to_string(world.path(alloc, "alloc/logs/t.stdout.0")).unwrap();
+    assert_eq!(out, "payload! 755 8\n[]\n");
+    text["ID"] = json!("other");
+    text["TaskGroups"][0]["Tasks"][0]["DispatchPayload"]["File"] = json!("../../out");
+    let alloc = world.place("b", text);
+    let update = world.until_status(alloc, ClientStatus::Failed).await;
+    assert!(events(&update.tasks["t"]).contains("Setup Failure: dispatch payload file"));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn directories_beyond_the_number_that_is_kept_go_oldest_first() {
+    let Some(world) = World::with(|config| config.gc_max_allocs = 1).await else { return };
+    let text = job("batch", json!([script("t", "true")]));
+    let first = world.place("first", text.clone());
+    world.until_status(first, ClientStatus::Complete).await;
+    let second = world.place("second", text);
+    world.until_status(second, ClientStatus::Complete).await;
+    until("the older directory to go", || !world.path(first, "").exists()).await;
+    assert!(world.path(second, "alloc").exists());
+    assert!(!world.client().has_alloc(&first) && world.client().has_alloc(&second));
+    world.end().await;
+}
