@@ -196,6 +196,7 @@ async fn operators_restart_and_signal_tasks() {
     let Some(world) = World::new().await else { return };
     let text = "trap 'echo got-hup' HUP; echo ready; while true; do sleep 0.02; done";
     let alloc = world.place("a", job("service", json!([script("t", text)])));
+    world.until_task(alloc, "t", TaskPhase::Running).await;
     world.until_file(alloc, "alloc/logs/t.stdout.0", "ready").await;
     let client = world.client();
     let message = |fault: client::Fault| fault.message;
