@@ -176,3 +176,34 @@ async fn directories_beyond_the_number_that_is_kept_go_oldest_first() {
     assert!(!world.client().has_alloc(&first) && world.client().has_alloc(&second));
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_the_servers_do_not_know_registers_again() {
+    let Some(world) = World::new().await else { return };
+    world.server.until("a heartbeat", |seen| (seen.heartbeats() > 0).then_some(())).await;
+    world.server.forget_node();
+    world
+        .server
+        .until("a second registration", |seen| (seen.registrations() > 1).then_some(()))
+        .await;
+    let before = world.server.until("a count", |seen| Some(seen.heartbeats())).await;
+    world.server.until("more heartbeats", |seen| (seen.heartbeats() > before).then_some(())).await;
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn out_of_contact_only_what_must_not_run_alone_is_ended() {
+    let Some(world) = World::new().await else { return };
+    let alone = job("service", json!([script("t", "exec sleep 600")]));
+    let mut watched = alone.clone();
+    watched["ID"] = json!("watched");
+    watched["TaskGroups"][0]["Disconnect"] = json!({"StopOnClientAfter": 300_000_000});
+    let (alone, watched) = (world.place("alone", alone), world.place("watched", watched));
+    for alloc in [alone, watched] {
+        world.until_task(alloc, "t", TaskPhase::Running).await;
+    }
+    world.server.become_deaf();
+    world.until_status(watched, ClientStatus::Complete).await;
+    world.until_task(alone, "t", TaskPhase::Running).await;
+    world.end().await;
+}
