@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_report_is_cut_at_its_limit() {
         let reports = Reports::default();
-        let many = (0..UPDATES_PER_CALL_MAX + 3);
+        let many = 0..UPDATES_PER_CALL_MAX + 3;
         reports.add(many.map(|n| update(&n.to_string(), ClientStatus::Running)).collect());
         assert_eq!(reports.take().len(), UPDATES_PER_CALL_MAX);
         assert_eq!(reports.take().len(), 3);

@@ -22,7 +22,7 @@ pub enum LockError {
 /// the process ends.
 #[derive(Debug)]
 pub struct DirLock {
-    _file: File,
+    file: File,
 }
 
 impl DirLock {
@@ -36,10 +36,19 @@ impl DirLock {
             .open(&path)
             .map_err(|source| LockError::Io { path: path.clone(), source })?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self { file }),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(LockError::Taken { path }),
             Err(error) => Err(LockError::Io { path, source: error.into() }),
         }
+    }
+}
+
+impl Drop for DirLock {
+    /// Closing alone would not do: a child between its start and its exec has a copy of the
+    /// descriptor, and would keep the lock for that moment.
+    fn drop(&mut self) {
+        // Nothing can be done about a failure; the end of the process unlocks, too.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 

@@ -92,6 +92,8 @@ pub(crate) struct Runner {
     begun: bool,
     shutdown_delay: Delay,
     removed: bool,
+    /// Requests that came while tasks of an earlier agent were still looked for.
+    deferred: Vec<Command>,
     /// The agent leaves and takes its tasks with it.
     leaving: bool,
     pub(crate) changed: bool,
@@ -156,6 +158,7 @@ impl Runner {
             begun: begun || previous.is_none(),
             shutdown_delay: Delay::NotBegun,
             removed: false,
+            deferred: Vec::new(),
             leaving: false,
             changed: true,
             alloc,
@@ -182,6 +185,9 @@ impl Runner {
             tokio::select! {
                 Some((task, done)) = self.operations.next(), if !self.operations.is_empty() => {
                     self.happened(task, done);
+                    if !self.deferred.is_empty() && !self.is_looking_for_tasks() {
+                        std::mem::take(&mut self.deferred).into_iter().for_each(|c| self.obey(c));
+                    }
                 }
                 command = self.commands.recv() => match command {
                     None | Some(Command::LetGo) => return Ended::LetGo,
@@ -250,6 +256,11 @@ impl Runner {
         group_of(&self.alloc).task(&self.slots[task].name)
     }
 
+    /// Whether a process that an earlier agent started has not been found again yet.
+    fn is_looking_for_tasks(&self) -> bool {
+        self.slots.iter().any(|slot| slot.machine.has_process() && slot.running.is_none())
+    }
+
     fn happened(&mut self, task: Option<usize>, done: Done) {
         let Some(task) = task else {
             match done {
@@ -313,8 +324,9 @@ impl Runner {
     }
 
     pub(crate) fn step(&mut self, task: usize, event: Event) {
+        // Between preparation and start there is nothing to tell, and a restart begins with the first.
+        self.changed |= event != Event::Prepared;
         let actions = self.slots[task].machine.step(event, moment());
-        self.changed = true;
         self.act(task, actions);
     }
 

@@ -1,4 +1,5 @@
 //! A node with real tasks and a server made up by the test.
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout)]
 
 mod endings;
 mod figures;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use model::alloc::*;
-use model::ids::*;
 use model::job::*;
 
 use super::*;
