@@ -235,7 +235,8 @@ impl Runner {
         for task in 0..self.slots.len() {
             let actions = self.slots[task].machine.resume();
             self.act(task, actions);
-            if self.slots[task].machine.has_process() {
+            let machine = &self.slots[task].machine;
+            if machine.has_process() || machine.is_starting() {
                 let target = self.target(task);
                 match self.slots[task].handle.clone() {
                     Some(handle) => self.operations.push(op::recovered(target, handle)),
@@ -258,7 +259,11 @@ impl Runner {
 
     /// Whether a process that an earlier agent started has not been found again yet.
     fn is_looking_for_tasks(&self) -> bool {
-        self.slots.iter().any(|slot| slot.machine.has_process() && slot.running.is_none())
+        let looked_for = |slot: &Slot| {
+            let started_by_another = slot.machine.is_starting() && slot.abort.is_none();
+            (slot.machine.has_process() || started_by_another) && slot.running.is_none()
+        };
+        self.slots.iter().any(looked_for)
     }
 
     fn happened(&mut self, task: Option<usize>, done: Done) {
@@ -324,8 +329,9 @@ impl Runner {
     }
 
     pub(crate) fn step(&mut self, task: usize, event: Event) {
-        // Between preparation and start there is nothing to tell, and a restart begins with the first.
-        self.changed |= event != Event::Prepared;
+        // A preparation that begins need not be kept: it begins again. What it leads to is kept
+        // before the start is made.
+        self.changed |= event != Event::Gate;
         let actions = self.slots[task].machine.step(event, moment());
         self.act(task, actions);
     }

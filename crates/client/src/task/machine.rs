@@ -214,7 +214,7 @@ impl Machine {
 
     /// Whether a process may be there.
     pub(crate) fn has_process(&self) -> bool {
-        matches!(self.phase, Phase::Starting | Phase::Running | Phase::Stopping(_))
+        matches!(self.phase, Phase::Running | Phase::Stopping(_))
     }
 
     pub(crate) fn is_finished(&self) -> bool {

@@ -67,7 +67,8 @@ async fn find_intended(handle: SupervisedHandle) -> Result<Found, RecoverError> 
             frames.send(&Request::Attach).await.ok()?;
             frames.next().await.ok()
         };
-        if let Ok(Some(Reply::Started(running))) = tokio::time::timeout(ATTACH_LIMIT, answer).await {
+        if let Ok(Some(Reply::Started(running))) = tokio::time::timeout(ATTACH_LIMIT, answer).await
+        {
             let handle = handle.confirmed(running);
             let ended = supervisor_end(&handle);
             return Ok(Found::Running(connected(frames, handle, ended)));
