@@ -94,9 +94,9 @@ const IMPURE: &[&str] = &["tokio", "hyper", "reqwest", "rand", "nix", "tracing",
 
 /// Third-party crates allowed in two versions, each with its reason and when it may go.
 const DOUBLES: &[(&str, &str)] = &[
-    ("cpufeatures", "sha2 0.10, openraft's quorum-set too, against rand 0.10 in openraft"),
-    ("getrandom", "rand 0.9 and imbl against uuid and openraft; goes when imbl takes rand 0.10"),
-    ("rand", "openraft has 0.10, a build script of it 0.8; ours stays with imbl's 0.9"),
+    ("cpufeatures", "sha2 0.10, openraft's quorum-set too, against rand 0.10"),
+    ("getrandom", "bcrypt is on 0.3; uuid and rand on 0.4"),
+    ("rand", "rsa is on 0.8 until its 0.10; openraft and ours on 0.10"),
     ("rand_core", "follows rand; imbl is on 0.9"),
     ("thiserror", "gtmpl-ng is on 1; ours on 2"),
     ("thiserror-impl", "follows thiserror"),

@@ -108,10 +108,10 @@ impl Agent {
         if let Some(server) = &self.server {
             server.shutdown().await;
         }
-        if let Some(dir) = &self.temporary {
-            if let Err(error) = std::fs::remove_dir_all(dir) {
-                tracing::warn!(dir = %dir.display(), %error, "the temporary data directory was not removed");
-            }
+        if let Some(dir) = &self.temporary
+            && let Err(error) = std::fs::remove_dir_all(dir)
+        {
+            tracing::warn!(dir = %dir.display(), %error, "the temporary data directory was not removed");
         }
     }
 }

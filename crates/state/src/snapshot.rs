@@ -148,7 +148,7 @@ impl Snapshot {
         let ids = self.tables.evals_by_job.get(key);
         let mut evals: Vec<_> =
             ids.into_iter().flatten().filter_map(|id| self.eval(id).cloned()).collect();
-        evals.sort_by(|a, b| (b.create_index, b.id).cmp(&(a.create_index, a.id)));
+        evals.sort_by_key(|eval| std::cmp::Reverse((eval.create_index, eval.id)));
         evals
     }
 
@@ -274,7 +274,7 @@ impl Snapshot {
         let ids = self.tables.deployments_by_job.get(key);
         let mut rows: Vec<_> =
             ids.into_iter().flatten().filter_map(|id| self.deployment_row(id).cloned()).collect();
-        rows.sort_by(|a, b| (b.create_index, b.id).cmp(&(a.create_index, a.id)));
+        rows.sort_by_key(|row| std::cmp::Reverse((row.create_index, row.id)));
         rows
     }
 
@@ -288,9 +288,8 @@ impl JobEntry {
     /// The job's status, derived: `pending`, `running` or `dead`.
     pub fn status(&self) -> &'static str {
         let job = self.job();
-        if !job.is_stopped() && (job.is_periodic() || job.is_parameterized()) {
-            "running"
-        } else if self.live_allocs > 0 {
+        let launches_others = !job.is_stopped() && (job.is_periodic() || job.is_parameterized());
+        if launches_others || self.live_allocs > 0 {
             "running"
         } else if self.open_evals > 0 {
             "pending"

@@ -142,8 +142,8 @@ fn count(counts: &mut BTreeMap<Name, GroupSummary>, alloc: &Alloc, by: i64) {
 
 /// Whether an allocation keeps its job alive: something of it runs, or should.
 pub(crate) fn is_live(alloc: &Alloc) -> bool {
-    !alloc.is_client_terminal()
-        && !(alloc.is_server_terminal() && alloc.observed.status == ClientStatus::Pending)
+    let never_starts = alloc.is_server_terminal() && alloc.observed.status == ClientStatus::Pending;
+    !alloc.is_client_terminal() && !never_starts
 }
 
 pub(crate) fn count_into(counts: &mut BTreeMap<Name, GroupSummary>, alloc: &Alloc) {

@@ -1,5 +1,5 @@
 //! The built binary, used as a person and as a script would: real processes, cgroups and logs.
-#![allow(clippy::unwrap_used, reason = "tests say what they expect by panicking")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests panic, and say what they skip")]
 
 mod bad_input;
 mod harness;

@@ -29,9 +29,8 @@ impl Prefix {
     pub(crate) fn parse(text: &str, noun: Option<&str>) -> Result<Self, Failure> {
         let lead = noun.map(|n| format!("{n} lookup failed: ")).unwrap_or_default();
         let digits: String = text.chars().filter(|c| *c != '-').collect();
-        if let Some(bad) =
-            digits.chars().find(|c| !c.is_ascii_hexdigit()).filter(|_| digits.len() % 2 == 0)
-        {
+        let bad = digits.chars().find(|c| !c.is_ascii_hexdigit());
+        if let Some(bad) = bad.filter(|_| digits.len().is_multiple_of(2)) {
             return Err(Failure::internal(format!(
                 "{lead}index error: Invalid UUID: encoding/hex: invalid byte: U+{:04X} {bad:?}",
                 bad as u32

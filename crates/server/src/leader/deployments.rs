@@ -140,7 +140,8 @@ fn canaries_are_healthy(name: &str, group: &DeploymentGroup, canaries: &Canaries
 /// wait for a person, as long as it takes.
 fn deadline(view: &Deployment, canaries: &Canaries) -> Option<Nanos> {
     let pressed = view.task_groups.iter().filter(|(name, g)| {
-        !is_done(g) && !(waits_for_promotion(g) && canaries_are_healthy(name, g, canaries))
+        let waits_for_a_person = waits_for_promotion(g) && canaries_are_healthy(name, g, canaries);
+        !is_done(g) && !waits_for_a_person
     });
     pressed.map(|(_, g)| g.require_progress_by.0).filter(|t| *t > 0).min()
 }
