@@ -36,6 +36,13 @@ fn test_steps(steps: &mut Steps) {
     });
 }
 
+/// The corpus alone, for who works on what it covers.
+pub(crate) fn golden() -> Result<()> {
+    let mut steps = Steps::default();
+    steps.run("golden corpus", golden::replay);
+    steps.summary()
+}
+
 /// Everything that guards the main branch. Writes nothing outside the target folder.
 pub(crate) fn ci() -> Result<()> {
     let mut steps = Steps::default();

@@ -14,6 +14,7 @@ const HELP: &str = "cargo xtask <verb>
   demo     build, start an agent, run the examples and show them; Ctrl-C ends it
   test     run every test of the workspace; what a contributor runs before sending a change
   ci       test, then formatting, layers, tidy, clippy and the golden corpus; writes nothing
+  golden   replay the recorded corpus alone, as ci does (needs root and python3)
   layers   check which crate may use which, and third-party crates in two versions
   tidy     check file sizes, names, module docs and paths named in Markdown
   fix      format and apply clippy's suggestions
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         "demo" => demo::run_demo(),
         "test" => ci::test(),
         "ci" => ci::ci(),
+        "golden" => ci::golden(),
         "layers" => layers::check(),
         "tidy" => tidy::check(),
         "fix" => ci::fix(),

@@ -60,7 +60,6 @@ struct Inner {
     service: Arc<NodeService>,
     host: Mutex<HostSampler>,
     loops: Mutex<JoinSet<()>>,
-    lock: Mutex<Option<DirLock>>,
 }
 
 impl Client {
@@ -94,6 +93,7 @@ impl Client {
             drivers,
             store,
             starts: Semaphore::new(STARTS_AT_ONCE_MAX),
+            lock: Mutex::new(Some(lock)),
             config,
         });
         let loaded = sweep(&shared, loaded).await;
@@ -114,7 +114,6 @@ impl Client {
             service,
             host: Mutex::default(),
             loops: Mutex::new(loops),
-            lock: Mutex::new(Some(lock)),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -171,7 +170,7 @@ impl Client {
         for directory in directories {
             garbage::remove_directory(directory).await;
         }
-        inner.lock.lock().take();
+        inner.shared.lock.lock().take();
     }
 }
 

@@ -65,7 +65,7 @@ impl Roster {
     /// Takes over what an earlier agent left.
     pub(crate) fn restore(
         self: &Arc<Self>,
-        live: Vec<(Arc<Alloc>, Option<Progress>)>,
+        mut live: Vec<(Arc<Alloc>, Option<Progress>)>,
         finals: Vec<(AllocId, Final)>,
     ) -> Vec<AllocUpdate> {
         let node = self.shared.node_id;
@@ -77,6 +77,7 @@ impl Roster {
             let past = Past { view: Arc::new(view), finished_at, collected };
             self.inner.lock().entries.insert(id, Entry::Past(past));
         }
+        live.sort_by_key(|(alloc, _)| alloc.create_index);
         for (alloc, progress) in live {
             self.start(alloc, progress, Origin::Disk);
         }
@@ -93,7 +94,10 @@ impl Roster {
         for alloc in changes.update {
             self.update(alloc).await;
         }
-        for alloc in changes.start {
+        // The earlier allocation of a slot first: the later one waits for it.
+        let mut new = changes.start;
+        new.sort_by_key(|alloc| alloc.create_index);
+        for alloc in new {
             self.start(alloc, None, Origin::Servers);
         }
     }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use drivers::Registry;
 use model::alloc::Alloc;
 use model::ids::NodeId;
+use parking_lot::Mutex;
+use sandbox::DirLock;
 use tokio::sync::Semaphore;
 
 use crate::alloc::directory::AllocDir;
@@ -26,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) drivers: Registry,
     pub(crate) store: Store,
     pub(crate) starts: Semaphore,
+    /// Kept as long as anything of this client runs, so that no second one meets its tasks.
+    pub(crate) lock: Mutex<Option<DirLock>>,
 }
 
 impl Shared {

@@ -48,6 +48,14 @@ pub trait Driver: Send + Sync {
     /// Whether tasks can be run on this node.
     fn fingerprint(&self) -> Fingerprint;
 
+    /// What is known of a start before it is made. Kept by the caller before it calls
+    /// [`Driver::start`], it lets [`Driver::recover`] find a task whose start was never confirmed,
+    /// because the agent died in between: so no task runs unknown, and none is started twice.
+    /// `None` for drivers whose tasks end with the agent.
+    fn intend(&self, _plan: &LaunchPlan) -> Option<TaskHandle> {
+        None
+    }
+
     /// Starts the task. If the returned future is dropped before it is ready, what was begun is
     /// undone.
     async fn start(&self, plan: LaunchPlan) -> Result<Started, StartError>;

@@ -153,6 +153,17 @@ impl Driver for RawExec {
         Fingerprint::by_setting(NAME, self.options.enabled)
     }
 
+    fn intend(&self, plan: &LaunchPlan) -> Option<TaskHandle> {
+        let name = task_cgroup_name(&plan.alloc_id, &plan.task_name);
+        let intended = SupervisedHandle::intended(&plan.node_id, name, plan.state_dir.clone());
+        Some(TaskHandle {
+            driver: NAME.to_owned(),
+            version: HANDLE_VERSION,
+            started_at_unix_nanos: unix_nanos_now(),
+            state: serde_json::to_value(intended).ok()?,
+        })
+    }
+
     async fn start(&self, plan: LaunchPlan) -> Result<Started, StartError> {
         let this = Self::new(self.options.clone());
         let (handle, task) = launch(move || this.prepare(plan), launch_failed).await?;

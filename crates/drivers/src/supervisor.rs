@@ -35,6 +35,9 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// How long a supervisor may linger after its last word.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
+/// Stands for a process that is not known yet; no process of a user has this number.
+const UNKNOWN_PID: u32 = 0;
+
 /// The name of a task's cgroup, for `sandbox::sweep`.
 pub fn task_cgroup_name(alloc_id: &str, task_name: &str) -> String {
     format!("{alloc_id}-{task_name}")
@@ -57,6 +60,37 @@ pub(crate) struct SupervisedHandle {
 }
 
 impl SupervisedHandle {
+    /// The handle of a start that is about to be made: no process is known yet.
+    pub(crate) fn intended(node_id: &str, cgroup_name: String, state_dir: PathBuf) -> Self {
+        Self {
+            protocol: ::supervisor::protocol::VERSION,
+            supervisor_pid: UNKNOWN_PID,
+            supervisor_start_ticks: 0,
+            task_pid: UNKNOWN_PID,
+            task_start_ticks: 0,
+            boot_id: String::new(),
+            state_dir,
+            node_id: node_id.to_owned(),
+            cgroup_name: usable_hierarchies().map(|_| cgroup_name),
+        }
+    }
+
+    /// Whether the start was made and its processes are known.
+    fn is_confirmed(&self) -> bool {
+        self.supervisor_pid != UNKNOWN_PID
+    }
+
+    fn confirmed(self, running: Running) -> Self {
+        Self {
+            supervisor_pid: running.supervisor_pid,
+            supervisor_start_ticks: running.supervisor_start_ticks,
+            task_pid: running.task_pid,
+            task_start_ticks: running.task_start_ticks,
+            boot_id: running.boot_id,
+            ..self
+        }
+    }
+
     fn is_of(&self, running: &Running) -> bool {
         self.supervisor_pid == running.supervisor_pid
             && self.supervisor_start_ticks == running.supervisor_start_ticks

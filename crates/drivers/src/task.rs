@@ -117,6 +117,8 @@ pub enum RecoverError {
     OtherVersion { found: u32, expected: u32 },
     #[error("the task's handle cannot be read")]
     Malformed(#[source] serde_json::Error),
+    #[error("the task was never started")]
+    NotStarted,
     #[error("cannot end what is left of the task: {0}")]
     Cleanup(String),
 }

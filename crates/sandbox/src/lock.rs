@@ -4,9 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
+/// How long a lock may be held by the last children of a process that is gone.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(10);
 /// The name of the lock file inside the directory.
 const LOCK_FILE: &str = "lock";
 
@@ -22,7 +27,7 @@ pub enum LockError {
 /// the process ends.
 #[derive(Debug)]
 pub struct DirLock {
-    _file: File,
+    file: File,
 }
 
 impl DirLock {
@@ -35,11 +40,27 @@ impl DirLock {
             .mode(0o600)
             .open(&path)
             .map_err(|source| LockError::Io { path: path.clone(), source })?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _file: file }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(LockError::Taken { path }),
-            Err(error) => Err(LockError::Io { path, source: error.into() }),
+        let began = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self { file }),
+                // A child of a killed agent has a copy of the descriptor until it executes.
+                Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < PATIENCE => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(LockError::Taken { path }),
+                Err(error) => return Err(LockError::Io { path, source: error.into() }),
+            }
         }
+    }
+}
+
+impl Drop for DirLock {
+    /// Closing alone would not do: a child between its start and its exec has a copy of the
+    /// descriptor, and would keep the lock for that moment.
+    fn drop(&mut self) {
+        // Nothing can be done about a failure; the end of the process unlocks, too.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 

@@ -48,10 +48,12 @@ fn a_hundred_kills_lose_no_task_no_line_and_no_acknowledged_job() {
     let numbers: Vec<u64> = logs.lines().filter_map(|l| l.parse().ok()).collect();
     assert!(numbers.len() > 100, "{} lines", numbers.len());
     assert!(numbers.windows(2).all(|w| w[1] == w[0] + 1), "a log line is lost or doubled");
-    let allocs = agent.get("/v1/allocations").unwrap();
-    let complete =
-        allocs.as_array().unwrap().iter().filter(|a| a["ClientStatus"] == "complete").count();
-    assert_eq!(complete, KILLS, "every batch allocation is known to be complete");
+    until("every batch allocation is known to be complete", || {
+        let allocs = agent.get("/v1/allocations")?;
+        let complete =
+            allocs.as_array()?.iter().filter(|a| a["ClientStatus"] == "complete").count();
+        (complete == KILLS).then_some(())
+    });
     let out = agent.cli(&["job", "stop", "-purge", "counter"]);
     assert!(out.status.success());
     until("the task is gone", || (!is_alive(pid)).then_some(()));

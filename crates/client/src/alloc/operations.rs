@@ -29,6 +29,8 @@ pub(crate) enum Done {
     Recovered(Recovered),
     /// The task cannot be found again; nothing of it runs.
     NotRecovered(String),
+    /// The start that an earlier agent intended was never made.
+    NeverStarted,
     TimerFired,
     CleanedUp,
     /// The previous allocation of the slot has ended.
@@ -81,6 +83,9 @@ pub(crate) fn started(target: Target, plan: LaunchPlan) -> (Operation, AbortHand
         let _permit = target.shared.starts.acquire().await;
         let name = target.task_name();
         let driver = group_driver(&target.alloc, name);
+        // What is about to be started is known on disk first: an agent that dies from here on
+        // finds the task again instead of starting it a second time.
+        target.shared.store.durable().await;
         match target.shared.drivers.get(driver) {
             Some(driver) => Done::Started(driver.start(plan).await),
             None => Done::Started(Err(drivers::StartError {
@@ -185,6 +190,7 @@ async fn found_again(target: &Target, handle: &TaskHandle) -> Done {
         };
         match driver.recover(handle).await {
             Ok(found) => return Done::Recovered(found),
+            Err(drivers::RecoverError::NotStarted) => return Done::NeverStarted,
             // Something of it may live, so nothing may be started in its place yet.
             Err(drivers::RecoverError::Cleanup(error)) => {
                 let alloc_id = target.alloc.id;

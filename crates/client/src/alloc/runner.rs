@@ -92,6 +92,8 @@ pub(crate) struct Runner {
     begun: bool,
     shutdown_delay: Delay,
     removed: bool,
+    /// Requests that came while tasks of an earlier agent were still looked for.
+    deferred: Vec<Command>,
     /// The agent leaves and takes its tasks with it.
     leaving: bool,
     pub(crate) changed: bool,
@@ -156,6 +158,7 @@ impl Runner {
             begun: begun || previous.is_none(),
             shutdown_delay: Delay::NotBegun,
             removed: false,
+            deferred: Vec::new(),
             leaving: false,
             changed: true,
             alloc,
@@ -182,6 +185,9 @@ impl Runner {
             tokio::select! {
                 Some((task, done)) = self.operations.next(), if !self.operations.is_empty() => {
                     self.happened(task, done);
+                    if !self.deferred.is_empty() && !self.is_looking_for_tasks() {
+                        std::mem::take(&mut self.deferred).into_iter().for_each(|c| self.obey(c));
+                    }
                 }
                 command = self.commands.recv() => match command {
                     None | Some(Command::LetGo) => return Ended::LetGo,
@@ -229,10 +235,14 @@ impl Runner {
         for task in 0..self.slots.len() {
             let actions = self.slots[task].machine.resume();
             self.act(task, actions);
-            if self.slots[task].machine.has_process() {
+            let machine = &self.slots[task].machine;
+            if machine.has_process() || machine.is_starting() {
                 let target = self.target(task);
                 match self.slots[task].handle.clone() {
                     Some(handle) => self.operations.push(op::recovered(target, handle)),
+                    None if self.slots[task].machine.is_starting() => {
+                        self.slots[task].machine.begin_again();
+                    }
                     None => self.not_recovered(task, "its handle is missing"),
                 }
             }
@@ -245,6 +255,15 @@ impl Runner {
 
     pub(crate) fn task_spec(&self, task: usize) -> Option<&Task> {
         group_of(&self.alloc).task(&self.slots[task].name)
+    }
+
+    /// Whether a process that an earlier agent started has not been found again yet.
+    fn is_looking_for_tasks(&self) -> bool {
+        let looked_for = |slot: &Slot| {
+            let started_by_another = slot.machine.is_starting() && slot.abort.is_none();
+            (slot.machine.has_process() || started_by_another) && slot.running.is_none()
+        };
+        self.slots.iter().any(looked_for)
     }
 
     fn happened(&mut self, task: Option<usize>, done: Done) {
@@ -277,6 +296,8 @@ impl Runner {
             Done::Recovered(found) => {
                 slot.running = Some(found.task);
                 let event = match found.state {
+                    // The watch that follows tells an end that has come already.
+                    _ if slot.machine.is_starting() => Event::Started,
                     drivers::RecoveredState::Running => Event::Restored,
                     drivers::RecoveredState::AlreadyExited(exit)
                     | drivers::RecoveredState::Lost(exit) => Event::Exited(exit),
@@ -284,6 +305,11 @@ impl Runner {
                 self.step(task, event);
             }
             Done::NotRecovered(reason) => self.not_recovered(task, &reason),
+            Done::NeverStarted => {
+                slot.handle = None;
+                slot.machine.begin_again();
+                self.changed = true;
+            }
             Done::TimerFired => self.step(task, Event::TimerFired),
             Done::CleanedUp => {
                 slot.handle = None;
@@ -303,8 +329,10 @@ impl Runner {
     }
 
     pub(crate) fn step(&mut self, task: usize, event: Event) {
+        // A preparation that begins need not be kept: it begins again. What it leads to is kept
+        // before the start is made.
+        self.changed |= event != Event::Gate;
         let actions = self.slots[task].machine.step(event, moment());
-        self.changed = true;
         self.act(task, actions);
     }
 
@@ -322,6 +350,9 @@ impl Runner {
                 }
                 Action::StartDriver => {
                     let plan = slot.plan.take().expect("a start follows its preparation");
+                    let driver = group_of(&self.alloc).task(&slot.name).map(|t| t.driver.as_str());
+                    let driver = driver.and_then(|name| self.shared.drivers.get(name));
+                    slot.handle = driver.and_then(|driver| driver.intend(&plan));
                     let (operation, abort) = op::started(target, *plan);
                     slot.abort = Some(abort);
                     self.operations.push(operation);

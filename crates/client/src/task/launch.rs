@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use drivers::{LaunchPlan, LogPlan, TaskResources};
 use model::alloc::{Alloc, TaskEvent};
 use model::job::{LogConfig, Task, TaskGroup};
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{Mode, OFlags, openat};
 
 use crate::clock;
 use crate::shared::Shared;
@@ -136,28 +136,22 @@ fn write_payload(wanted: &Wanted<'_>, task_dir: &Path) -> Result<(), String> {
         return Err(format!("dispatch payload file \"{file}\" is outside of the task's directory"));
     }
     let local = task_dir.join("local");
-    let local = rustix::fs::open(
-        &local,
-        OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW,
-        Mode::empty(),
-    )
-    .map_err(|error| failed(error.into()))?;
-    let mut folder = std::path::PathBuf::new();
+    let folder = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let mut parent =
+        rustix::fs::open(&local, folder, Mode::empty()).map_err(|error| failed(error.into()))?;
+    // Step by step, following no link: an earlier run of the task may have put one there.
     for part in Path::new(file).parent().into_iter().flat_map(Path::components) {
-        folder.push(part);
-        // A link out of the directory is met by the opening below, which follows none.
-        match rustix::fs::mkdirat(&local, &folder, Mode::from_raw_mode(0o777)) {
+        match rustix::fs::mkdirat(&parent, part.as_os_str(), Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(failed(error.into())),
         }
+        parent = openat(&parent, part.as_os_str(), folder, Mode::empty())
+            .map_err(|error| failed(error.into()))?;
     }
-    let opened = openat2(
-        &local,
-        file,
-        OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC,
-        Mode::from_raw_mode(0o755),
-        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
-    )
-    .map_err(|error| failed(error.into()))?;
+    let name = Path::new(file).file_name().unwrap_or_default();
+    let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY;
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = openat(&parent, name, flags, Mode::from_raw_mode(0o755))
+        .map_err(|error| failed(error.into()))?;
     std::fs::File::from(opened).write_all(&payload.0).map_err(failed)
 }

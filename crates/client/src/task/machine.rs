@@ -188,15 +188,28 @@ impl Machine {
     /// again in the phases that have one.
     pub(crate) fn resume(&mut self) -> Vec<Action> {
         match self.phase {
-            // Nothing of it was recorded as started, so it begins again.
-            Phase::Preparing | Phase::Starting => {
-                self.phase = Phase::Waiting;
+            Phase::Preparing => {
+                self.begin_again();
                 Vec::new()
             }
             Phase::Exited(_) => vec![Action::Cleanup],
             Phase::Backoff { until } => vec![Action::WaitUntil(until)],
-            Phase::Waiting | Phase::Running | Phase::Stopping(_) | Phase::Finished => Vec::new(),
+            Phase::Waiting
+            | Phase::Starting
+            | Phase::Running
+            | Phase::Stopping(_)
+            | Phase::Finished => Vec::new(),
         }
+    }
+
+    /// After a restart of the agent: nothing was started, so it begins again.
+    pub(crate) fn begin_again(&mut self) {
+        self.phase = Phase::Waiting;
+    }
+
+    /// Whether a start was begun and neither confirmed nor refused.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.phase == Phase::Starting
     }
 
     /// Whether a process may be there.

@@ -30,15 +30,20 @@ async fn a_stopped_task_gets_its_signal_and_its_time() {
     let graceful = "trap 'echo got-int; exit 0' INT; echo ready; while true; do sleep 0.02; done";
     let stubborn = "trap '' INT TERM; echo ready; while true; do sleep 0.02; done";
     let usr2 = "trap 'echo got-usr2; exit 3' USR2; echo ready; while true; do sleep 0.02; done";
+    let patient = json!({"KillTimeout": 20_000_000_000_i64});
     let short = json!({"KillTimeout": 50_000_000});
     let alloc = world.place(
         "a",
         job(
             "service",
             json!([
-                script("graceful", graceful),
+                script_with("graceful", graceful, patient),
                 script_with("stubborn", stubborn, short),
-                script_with("usr2", usr2, json!({"KillSignal": "SIGUSR2"})),
+                script_with(
+                    "usr2",
+                    usr2,
+                    json!({"KillSignal": "SIGUSR2", "KillTimeout": 20_000_000_000_i64})
+                ),
             ]),
         ),
     );
@@ -51,7 +56,7 @@ async fn a_stopped_task_gets_its_signal_and_its_time() {
         Received: Task received by client
         Task Setup: Building Task Directory
         Started: Task started by client
-        Killing: Sent interrupt. Waiting 1s before force killing
+        Killing: Sent interrupt. Waiting 20s before force killing
         Terminated: Exit Code: 0
         Killed: Task successfully killed
     "#]]
@@ -196,6 +201,7 @@ async fn operators_restart_and_signal_tasks() {
     let Some(world) = World::new().await else { return };
     let text = "trap 'echo got-hup' HUP; echo ready; while true; do sleep 0.02; done";
     let alloc = world.place("a", job("service", json!([script("t", text)])));
+    world.until_task(alloc, "t", TaskPhase::Running).await;
     world.until_file(alloc, "alloc/logs/t.stdout.0", "ready").await;
     let client = world.client();
     let message = |fault: client::Fault| fault.message;

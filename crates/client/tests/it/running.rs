@@ -142,3 +142,68 @@ async fn an_allocation_waits_for_its_predecessor_and_takes_its_data() {
     world.until_file(second, "alloc/data/f", "x\nx\n").await;
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dispatched_payload_is_in_the_tasks_directory() {
+    let Some(world) = World::new().await else { return };
+    let payload = json!({"DispatchPayload": {"File": "in/p.txt"}});
+    let text = "cat local/in/p.txt; stat -c ' %a %s' local/in/p.txt; echo \"[$NOMAD_META_why]\"";
+    let mut text = job("batch", json!([script_with("t", text, payload)]));
+    text["Payload"] = json!("cGF5bG9hZCE=");
+    text["ParameterizedJob"] = json!({"Payload": "required", "MetaOptional": ["why"]});
+    let alloc = world.place("a", text.clone());
+    world.until_status(alloc, ClientStatus::Complete).await;
+    let out = std::fs::read_to_string(world.path(alloc, "alloc/logs/t.stdout.0")).unwrap();
+    assert_eq!(out, "payload! 755 8\n[]\n");
+    text["ID"] = json!("other");
+    text["TaskGroups"][0]["Tasks"][0]["DispatchPayload"]["File"] = json!("../../out");
+    let alloc = world.place("b", text);
+    let update = world.until_status(alloc, ClientStatus::Failed).await;
+    assert!(events(&update.tasks["t"]).contains("Setup Failure: dispatch payload file"));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn directories_beyond_the_number_that_is_kept_go_oldest_first() {
+    let Some(world) = World::with(|config| config.gc_max_allocs = 1).await else { return };
+    let text = job("batch", json!([script("t", "true")]));
+    let first = world.place("first", text.clone());
+    world.until_status(first, ClientStatus::Complete).await;
+    let second = world.place("second", text);
+    world.until_status(second, ClientStatus::Complete).await;
+    until("the older directory to go", || !world.path(first, "").exists()).await;
+    assert!(world.path(second, "alloc").exists());
+    assert!(!world.client().has_alloc(&first) && world.client().has_alloc(&second));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_the_servers_do_not_know_registers_again() {
+    let Some(world) = World::new().await else { return };
+    world.server.until("a heartbeat", |seen| (seen.heartbeats() > 0).then_some(())).await;
+    world.server.forget_node();
+    world
+        .server
+        .until("a second registration", |seen| (seen.registrations() > 1).then_some(()))
+        .await;
+    let before = world.server.until("a count", |seen| Some(seen.heartbeats())).await;
+    world.server.until("more heartbeats", |seen| (seen.heartbeats() > before).then_some(())).await;
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn out_of_contact_only_what_must_not_run_alone_is_ended() {
+    let Some(world) = World::new().await else { return };
+    let alone = job("service", json!([script("t", "exec sleep 600")]));
+    let mut watched = alone.clone();
+    watched["ID"] = json!("watched");
+    watched["TaskGroups"][0]["Disconnect"] = json!({"StopOnClientAfter": 300_000_000});
+    let (alone, watched) = (world.place("alone", alone), world.place("watched", watched));
+    for alloc in [alone, watched] {
+        world.until_task(alloc, "t", TaskPhase::Running).await;
+    }
+    world.server.become_deaf();
+    world.until_status(watched, ClientStatus::Complete).await;
+    world.until_task(alone, "t", TaskPhase::Running).await;
+    world.end().await;
+}

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
-const TTL: i64 = 10_000_000_000;
+const TTL: i64 = 200_000_000;
 
 #[derive(Default)]
 struct State {
@@ -26,7 +26,12 @@ struct State {
     allocs: BTreeMap<AllocId, Arc<Alloc>>,
     updates: BTreeMap<AllocId, Vec<AllocUpdate>>,
     registered: Option<model::node::Node>,
+    registrations: u64,
     heartbeats: u64,
+    /// Heartbeats are not taken.
+    is_deaf: bool,
+    /// The next heartbeat is answered as one of a stranger.
+    has_forgotten: bool,
 }
 
 /// Answers as servers do, from lists the test changes.
@@ -40,12 +45,21 @@ impl Service for FakeServer {
     async fn call(&self, _peer: &Peer, request: Request) -> Result<Reply, Fault> {
         match request {
             Request::NodeRegister { node } => {
-                self.change(|state| state.registered = Some(*node));
+                self.change(|state| {
+                    state.registrations += 1;
+                    state.registered = Some(*node);
+                });
                 Ok(Reply::NodeRegister { heartbeat_ttl: TTL })
             }
             Request::NodeHeartbeat { .. } => {
-                self.change(|state| state.heartbeats += 1);
-                Ok(Reply::NodeHeartbeat { heartbeat_ttl: TTL, known: true })
+                if self.state.lock().is_deaf {
+                    return Err(Fault::new(rpc::FaultKind::Retry, "no leader"));
+                }
+                let known = self.change(|state| {
+                    state.heartbeats += 1;
+                    !std::mem::take(&mut state.has_forgotten)
+                });
+                Ok(Reply::NodeHeartbeat { heartbeat_ttl: TTL, known })
             }
             Request::NodeAllocs { since, .. } => {
                 let mut changed = self.changed.subscribe();
@@ -119,6 +133,14 @@ impl FakeServer {
         }
     }
 
+    pub(crate) fn become_deaf(&self) {
+        self.change(|state| state.is_deaf = true);
+    }
+
+    pub(crate) fn forget_node(&self) {
+        self.change(|state| state.has_forgotten = true);
+    }
+
     fn dump(&self) -> String {
         let state = self.state.lock();
         let last = state.updates.values().filter_map(|updates| updates.last());
@@ -142,6 +164,10 @@ impl Seen<'_> {
 
     pub(crate) fn node(&self) -> Option<&model::node::Node> {
         self.state.registered.as_ref()
+    }
+
+    pub(crate) fn registrations(&self) -> u64 {
+        self.state.registrations
     }
 
     pub(crate) fn heartbeats(&self) -> u64 {

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::meta::{Durable, DurableFile, Meta, MetaFile};
 use super::record::{self, Record};
@@ -247,6 +248,11 @@ impl Disk {
 /// Write buffers above this are given back after use.
 const KEPT_BUFFER_BYTES: usize = 256 * 1024;
 
+/// How long the lock may be held by the last children of a process that is gone.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+/// Between two attempts at the lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
 fn lock(dir: &Path) -> Result<File, OpenError> {
     let path = dir.join("lock");
     let file = File::options()
@@ -255,7 +261,14 @@ fn lock(dir: &Path) -> Result<File, OpenError> {
         .write(true)
         .open(&path)
         .map_err(OpenError::io("open", &path))?;
-    match file.try_lock() {
+    let began = Instant::now();
+    let mut attempt = file.try_lock();
+    // A child of a killed process has a copy of the descriptor until it executes its program.
+    while matches!(attempt, Err(TryLockError::WouldBlock)) && began.elapsed() < LOCK_PATIENCE {
+        std::thread::sleep(LOCK_PAUSE);
+        attempt = file.try_lock();
+    }
+    match attempt {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse { dir: dir.into() }),
         Err(TryLockError::Error(e)) => Err(OpenError::io("lock", &path)(e)),

@@ -23,6 +23,9 @@ pub(crate) async fn attach(handle: SupervisedHandle) -> Result<Found, RecoverErr
     if handle.protocol != VERSION {
         return Err(RecoverError::OtherVersion { found: handle.protocol, expected: VERSION });
     }
+    if !handle.is_confirmed() {
+        return find_intended(handle).await;
+    }
     let state_dir = handle.state_dir.clone();
     let socket = blocking(move || files::connect(&state_dir)).await;
     if let Ok(socket) = socket
@@ -43,6 +46,39 @@ pub(crate) async fn attach(handle: SupervisedHandle) -> Result<Found, RecoverErr
         return Ok(Found::Lost(task, result));
     }
     Ok(Found::Exited(task, result))
+}
+
+/// Finds out what became of a start that was intended and never confirmed.
+///
+/// The state directory belongs to this one start. While it is empty nothing was launched, and once
+/// it is removed a supervisor that comes late cannot listen in it and so launches nothing.
+async fn find_intended(handle: SupervisedHandle) -> Result<Found, RecoverError> {
+    let intended = handle.clone();
+    let launched = blocking(move || files::was_launched(&intended)).await;
+    if !launched.map_err(RecoverError::Cleanup)? {
+        return Err(RecoverError::NotStarted);
+    }
+    let state_dir = handle.state_dir.clone();
+    let socket = blocking(move || files::connect(&state_dir)).await;
+    if let Ok(socket) = socket
+        && let Ok(mut frames) = Frames::new(socket)
+    {
+        let answer = async {
+            frames.send(&Request::Attach).await.ok()?;
+            frames.next().await.ok()
+        };
+        if let Ok(Some(Reply::Started(running))) = tokio::time::timeout(ATTACH_LIMIT, answer).await
+        {
+            let handle = handle.confirmed(running);
+            let ended = supervisor_end(&handle);
+            return Ok(Found::Running(connected(frames, handle, ended)));
+        }
+    }
+    let concluded = handle.clone();
+    let result = blocking(move || files::conclude(&concluded)).await;
+    let result = result.map_err(RecoverError::Cleanup)?;
+    let task = ended(result.clone(), handle, already_ended());
+    Ok(if result.lost { Found::Lost(task, result) } else { Found::Exited(task, result) })
 }
 
 /// `None` unless the supervisor answers in time and is the one that was recorded.

@@ -53,7 +53,8 @@ pub(super) fn conclude(handle: &SupervisedHandle) -> Result<ExitResult, String> 
         Ok(None) => {}
         Err(error) => tracing::warn!(%error, "an exit record cannot be read and counts as none"),
     }
-    for process in [handle.supervisor(), handle.task()] {
+    let known = handle.is_confirmed().then(|| [handle.supervisor(), handle.task()]);
+    for process in known.into_iter().flatten() {
         if let Ok(Some(process)) = process.open() {
             // It may end by itself between the two calls.
             let _ = process.signal(9);
@@ -64,6 +65,22 @@ pub(super) fn conclude(handle: &SupervisedHandle) -> Result<ExitResult, String> 
         cgroup.kill_all(KILL_LIMIT).map_err(|error| chain(&error))?;
     }
     Ok(lost(LOST))
+}
+
+/// Whether the intended start was made: then its supervisor has left something in its directory.
+/// If not, it cannot be made any more when this returns.
+pub(super) fn was_launched(handle: &SupervisedHandle) -> Result<bool, String> {
+    match fs::remove_dir(&handle.state_dir) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(true),
+        Err(error) => return Err(error.to_string()),
+    }
+    if let Some(cgroup) = handle.cgroup().filter(sandbox::Cgroup::exists) {
+        let removed = cgroup.kill_all(KILL_LIMIT).and_then(|()| cgroup.remove());
+        removed.map_err(|error| chain(&error))?;
+    }
+    Ok(false)
 }
 
 /// Removes everything but the logs.

@@ -22,6 +22,9 @@ use crate::task::restart::Policy;
 /// How long a driver may take for the figures of a task.
 const STATS_LIMIT: Duration = Duration::from_secs(5);
 
+/// Requests kept while tasks are looked for; further ones hear that nothing runs.
+const DEFERRED_MAX: usize = 64;
+
 pub(crate) type Answer<T> = oneshot::Sender<Result<T, Fault>>;
 
 /// Figures of one task: now, and the processor time it has used since the last look.
@@ -61,6 +64,14 @@ pub(crate) enum Command {
 
 impl Runner {
     pub(super) fn obey(&mut self, command: Command) {
+        let is_about_tasks = matches!(
+            command,
+            Command::Restart { .. } | Command::Signal { .. } | Command::Stats { .. }
+        );
+        if is_about_tasks && self.is_looking_for_tasks() && self.deferred.len() < DEFERRED_MAX {
+            self.deferred.push(command);
+            return;
+        }
         match command {
             Command::Update(alloc) => self.update(alloc),
             Command::Remove => self.removed = true,
