@@ -9,12 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use drivers::{RawExecOptions, Registry, RegistryOptions};
 use model::ids::{AllocId, NodeId};
 use parking_lot::Mutex;
 use rpc::{Fault as RpcFault, FaultKind as RpcFaultKind, Peer, Reply, Request};
+use sandbox::cgroup::NodeClaim;
 use sandbox::{DirLock, Hierarchies};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -94,6 +96,7 @@ impl Client {
             store,
             starts: Semaphore::new(STARTS_AT_ONCE_MAX),
             lock: Mutex::new(Some(lock)),
+            claim: Mutex::new(claim_groups(identity.node_id).await),
             config,
         });
         let loaded = sweep(&shared, loaded).await;
@@ -128,6 +131,11 @@ impl Client {
         self.inner.session.current_peer()
     }
 
+    /// The same, waiting for one while there is none.
+    pub async fn server_peer_within(&self, limit: Duration) -> Option<Peer> {
+        tokio::time::timeout(limit, self.inner.session.open_peer()).await.ok()
+    }
+
     pub fn node_id(&self) -> NodeId {
         self.inner.shared.node_id
     }
@@ -160,9 +168,8 @@ impl Client {
                 .each(|id, _| directories.push(shared.config.alloc_dir.join(id.to_string())));
         }
         blocking(move || {
-            if kill_tasks {
-                let node = shared.node_id.to_string();
-                sandbox::cgroup::remove_node(&Hierarchies::detect(), &node);
+            if let Some(claim) = shared.claim.lock().take() {
+                claim.give_back(kill_tasks);
             }
             shared.store.close();
         })
@@ -187,6 +194,33 @@ fn registry(config: &Config) -> Registry {
     };
     let all = Registry::new(RegistryOptions { raw_exec, mock_enabled: config.mock_enabled });
     Registry::of(all.iter().filter(|driver| config.allows_driver(driver.name())).cloned())
+}
+
+/// Claims the node's control groups and removes those of nodes whose agents are gone.
+async fn claim_groups(node_id: NodeId) -> Option<NodeClaim> {
+    blocking(move || {
+        let on = Hierarchies::detect();
+        let claim = NodeClaim::acquire(&on, &node_id.to_string()).inspect_err(|error| {
+            tracing::warn!(
+                error = error as &dyn std::error::Error,
+                "the node's cgroups are not kept"
+            );
+        });
+        match sandbox::cgroup::sweep_dead_nodes(&on) {
+            Ok(removed) if removed.is_empty() => {}
+            Ok(removed) => {
+                tracing::info!(
+                    nodes = removed.len(),
+                    "removed empty cgroups of agents that are gone"
+                );
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cgroups of agents that are gone cannot be removed")
+            }
+        }
+        claim.ok()
+    })
+    .await
 }
 
 fn inherited(config: &Config) -> BTreeMap<String, String> {

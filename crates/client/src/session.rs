@@ -76,9 +76,18 @@ impl Session {
 
     /// Waits for a registered connection.
     pub(crate) async fn peer(&self) -> Peer {
+        self.peer_that(|_| true).await
+    }
+
+    /// Waits for a registered connection that nobody has closed yet.
+    pub(crate) async fn open_peer(&self) -> Peer {
+        self.peer_that(|peer| !peer.is_closed()).await
+    }
+
+    async fn peer_that(&self, will_do: impl Fn(&Peer) -> bool) -> Peer {
         let mut peers = self.peer.subscribe();
         loop {
-            if let Some(peer) = peers.borrow_and_update().clone() {
+            if let Some(peer) = peers.borrow_and_update().clone().filter(|peer| will_do(peer)) {
                 return peer;
             }
             // The sender lives as long as this value.

@@ -8,6 +8,7 @@ use model::alloc::Alloc;
 use model::ids::NodeId;
 use parking_lot::Mutex;
 use sandbox::DirLock;
+use sandbox::cgroup::NodeClaim;
 use tokio::sync::Semaphore;
 
 use crate::alloc::directory::AllocDir;
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) starts: Semaphore,
     /// Kept as long as anything of this client runs, so that no second one meets its tasks.
     pub(crate) lock: Mutex<Option<DirLock>>,
+    /// The node's directories among the control groups; none where the machine offers none.
+    pub(crate) claim: Mutex<Option<NodeClaim>>,
 }
 
 impl Shared {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use sandbox::Hierarchies;
+use sandbox::cgroup::NodeClaim;
 use serde_json::{Value, json};
 
 use crate::{
@@ -50,6 +52,7 @@ fn mock() -> Subject {
 struct Place {
     directory: tempfile::TempDir,
     node_id: String,
+    claim: Option<NodeClaim>,
 }
 
 impl Place {
@@ -57,7 +60,9 @@ impl Place {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let directory = tempfile::tempdir().unwrap();
-        Self { directory, node_id: format!("conformance-{}-{count}", std::process::id()) }
+        let node_id = format!("conformance-{}-{count}", std::process::id());
+        let claim = NodeClaim::acquire(&Hierarchies::detect(), &node_id).ok();
+        Self { directory, node_id, claim }
     }
 
     fn path(&self) -> &Path {
@@ -88,7 +93,9 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        sandbox::cgroup::remove_node(&sandbox::Hierarchies::detect(), &self.node_id);
+        if let Some(claim) = self.claim.take() {
+            claim.give_back(true);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! whoever gets it answers it or says why not.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -20,6 +21,10 @@ use crate::routes::{Route, Where};
 
 /// Marks a request that was handed on already.
 const HANDED_ON: HeaderName = HeaderName::from_static("x-muster-handed-on");
+
+/// How long a request of a client agent waits for a server while none is connected: a server that
+/// restarts, or an agent that has just begun, should look slow and not broken.
+const SERVER_WAIT: Duration = Duration::from_secs(5);
 
 /// What became of a request.
 pub(crate) enum Handed {
@@ -39,17 +44,17 @@ pub(crate) async fn hand_on(
     let peer = match route.at {
         Where::Agent => return Handed::Ours(request),
         Where::Server => match (&api.inner.server, &api.inner.client) {
-            (None, Some(client)) => match client.server_peer() {
+            (None, Some(_)) => match any_server(api).await {
                 Some(peer) => peer,
                 None => {
                     return refuse(Failure::internal(
-                        "No path to region: no server can be reached",
+                        "No path to region: no server can be reached; see client.servers",
                     ));
                 }
             },
             _ => return Handed::Ours(request),
         },
-        Where::Node => match node_of(api, path, query) {
+        Where::Node => match node_of(api, path, query).await {
             Ok(None) => return Handed::Ours(request),
             Ok(Some(peer)) => peer,
             Err(failure) => return refuse(failure),
@@ -74,7 +79,7 @@ fn refuse(failure: Failure) -> Handed {
 }
 
 /// The connection to the node a request is about; `None` when it is this one.
-fn node_of(
+async fn node_of(
     api: &Api,
     path: &BTreeMap<String, String>,
     query: &Query,
@@ -87,7 +92,9 @@ fn node_of(
             Some(text) => {
                 let node: NodeId =
                     text.parse().map_err(|_| Failure::not_found(format!("Unknown node {text}")))?;
-                peer_of(api, node).map_err(|()| Failure::not_found(format!("Unknown node {text}")))
+                peer_of(api, node)
+                    .await
+                    .map_err(|()| Failure::not_found(format!("Unknown node {text}")))
             }
         };
     };
@@ -99,26 +106,27 @@ fn node_of(
     match &api.inner.server {
         Some(server) => {
             let node = server.snapshot().alloc(&id).map(|a| a.node_id).ok_or_else(unknown)?;
-            peer_of(api, node).map_err(|()| {
+            peer_of(api, node).await.map_err(|()| {
                 Failure::not_found(format!("No path to node {node}: it is not connected"))
             })
         }
         // A client agent asks a server, which knows where the allocation is.
-        None => match client.and_then(client::Client::server_peer) {
-            Some(peer) => Ok(Some(peer)),
-            None => Err(unknown()),
-        },
+        None => any_server(api).await.map(Some).ok_or_else(unknown),
     }
 }
 
-fn peer_of(api: &Api, node: NodeId) -> Result<Option<server::Peer>, ()> {
+async fn peer_of(api: &Api, node: NodeId) -> Result<Option<server::Peer>, ()> {
     if api.inner.client.as_ref().is_some_and(|c| c.node_id() == node) {
         return Ok(None);
     }
     match &api.inner.server {
         Some(server) => server.node_peer(&node).map(Some).ok_or(()),
-        None => api.inner.client.as_ref().and_then(client::Client::server_peer).map(Some).ok_or(()),
+        None => any_server(api).await.map(Some).ok_or(()),
     }
+}
+
+async fn any_server(api: &Api) -> Option<server::Peer> {
+    api.inner.client.as_ref()?.server_peer_within(SERVER_WAIT).await
 }
 
 async fn tunnel(peer: &server::Peer, request: Request) -> Result<Response, String> {

@@ -6,6 +6,7 @@
 //! machine apart. The tree that decides who belongs to the task is the first: the unified one, or
 //! the v1 freezer where there is none.
 
+mod claim;
 mod kill;
 mod naming;
 mod sweep;
@@ -16,8 +17,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use claim::{NodeClaim, sweep_dead_nodes};
 pub use naming::directory_name;
-pub use sweep::{SweepReport, remove_node, sweep};
+pub use sweep::{SweepReport, sweep};
 
 use crate::identity::{is_gone, wait_ready};
 

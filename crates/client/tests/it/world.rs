@@ -347,7 +347,7 @@ impl Drop for World {
         let on = Hierarchies::detect();
         let node = self.node.to_string();
         sandbox::sweep(&on, &node, &BTreeSet::new()).unwrap();
-        sandbox::cgroup::remove_node(&on, &node);
+        sandbox::cgroup::NodeClaim::acquire(&on, &node).unwrap().give_back(true);
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use drivers::{
     Driver, ExitResult, LaunchPlan, LogPlan, RawExec, RawExecOptions, RunningTask, TaskResources,
 };
+use sandbox::cgroup::NodeClaim;
 use sandbox::{Cgroup, Hierarchies};
 use serde_json::json;
 
@@ -18,6 +19,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub(crate) struct Place {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) node_id: String,
+    claim: Option<NodeClaim>,
     pub(crate) driver: RawExec,
 }
 
@@ -40,7 +42,8 @@ impl Place {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(directory.path(), mode).unwrap();
         std::fs::create_dir(directory.path().join("logs")).unwrap();
-        Some(Self { directory, node_id, driver: RawExec::new(options) })
+        let claim = Some(NodeClaim::acquire(&Hierarchies::detect(), &node_id).unwrap());
+        Some(Self { directory, node_id, claim, driver: RawExec::new(options) })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -103,7 +106,9 @@ impl Drop for Place {
     fn drop(&mut self) {
         let on = Hierarchies::detect();
         sandbox::sweep(&on, &self.node_id, &BTreeSet::new()).unwrap();
-        sandbox::cgroup::remove_node(&on, &self.node_id);
+        if let Some(claim) = self.claim.take() {
+            claim.give_back(true);
+        }
     }
 }
 

@@ -1,11 +1,9 @@
 //! Removes groups that belong to no live task of this node: what a crash left behind.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use super::{Cgroup, CgroupError, Hierarchies, PARENT, SUPERVISORS, failed, subdirectories};
+use super::{Cgroup, CgroupError, Hierarchies, SUPERVISORS, failed, subdirectories};
 use crate::cgroup::naming::directory_name;
 
 /// How long the processes of one group may take to end.
@@ -44,16 +42,4 @@ pub fn sweep(
         }
     }
     Ok(report)
-}
-
-/// Removes the node's own directories when nothing is left in them, and the common parent when
-/// this was the last node. Anything still in use stays.
-pub fn remove_node(on: &Hierarchies, node_id: &str) {
-    for (_, path) in on.node_directories(node_id) {
-        // Each of these fails harmlessly while somebody is inside.
-        let _ = fs::remove_dir(path.join(SUPERVISORS));
-        let _ = fs::remove_dir(&path);
-        let parent = path.parent().unwrap_or(Path::new(PARENT));
-        let _ = fs::remove_dir(parent);
-    }
 }

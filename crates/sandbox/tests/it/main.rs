@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::process::{WaitId, WaitIdOptions, waitid};
-use sandbox::cgroup::remove_node;
+use sandbox::cgroup::{NodeClaim, sweep_dead_nodes};
 use sandbox::{
     Cgroup, Child, Hierarchies, Placement, Program, Spawn, SpawnError, SpawnStep, sealed_program,
     sweep,
@@ -24,6 +24,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 struct Node {
     on: Hierarchies,
     id: String,
+    claim: Option<NodeClaim>,
 }
 
 impl Node {
@@ -34,14 +35,18 @@ impl Node {
             return None;
         }
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Some(Self { on, id: format!("sandbox-test-{}-{count}", std::process::id()) })
+        let id = format!("sandbox-test-{}-{count}", std::process::id());
+        let claim = Some(NodeClaim::acquire(&on, &id).unwrap());
+        Some(Self { on, id, claim })
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
         sweep(&self.on, &self.id, &BTreeSet::new()).unwrap();
-        remove_node(&self.on, &self.id);
+        if let Some(claim) = self.claim.take() {
+            claim.give_back(true);
+        }
     }
 }
 
@@ -203,13 +208,44 @@ fn an_agent_that_leaves_does_not_disturb_one_that_creates() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..2000 {
-                remove_node(&leaving.on, &leaving.id);
+                NodeClaim::acquire(&leaving.on, &leaving.id).unwrap().give_back(false);
+            }
+        });
+        scope.spawn(|| {
+            for _ in 0..500 {
+                sweep_dead_nodes(&node.on).unwrap();
             }
         });
         for _ in 0..500 {
+            let claim = NodeClaim::acquire(&node.on, &node.id).unwrap();
             let group = Cgroup::create(&node.on, &node.id, "a-task").unwrap();
+            group.placement().unwrap();
             group.remove().unwrap();
-            remove_node(&node.on, &node.id);
+            claim.give_back(true);
         }
     });
+}
+
+#[test]
+fn empty_groups_of_a_killed_agent_are_removed_and_no_others() {
+    let nodes = [(); 3].map(|()| Node::new(Hierarchies::detect()));
+    let [Some(mut dead), Some(mut orphan), Some(alive)] = nodes else { return };
+    for node in [&dead, &orphan, &alive] {
+        Cgroup::create(&node.on, &node.id, "a-task").unwrap();
+        Cgroup::create(&node.on, &node.id, sandbox::cgroup::SUPERVISORS).unwrap();
+    }
+    let running = Cgroup::named(&orphan.on, &orphan.id, "a-task");
+    let (child, _) = shell("exec sleep 1000", Some(&running.placement().unwrap())).unwrap();
+    // The kernel drops the locks of an agent that is killed.
+    drop(dead.claim.take());
+    drop(orphan.claim.take());
+    let removed = sweep_dead_nodes(&alive.on).unwrap();
+    // Another agent of this machine may have been faster.
+    assert!(!Cgroup::named(&dead.on, &dead.id, "a-task").exists());
+    assert!(!removed.contains(&orphan.id), "{removed:?}");
+    assert!(!removed.contains(&alive.id), "{removed:?}");
+    assert!(Cgroup::named(&alive.on, &alive.id, "a-task").exists());
+    assert_eq!(running.pids().unwrap(), [child.pid()]);
+    // A restarted agent takes its groups back.
+    orphan.claim = Some(NodeClaim::acquire(&orphan.on, &orphan.id).unwrap());
 }
