@@ -282,6 +282,11 @@ fn client_config(config: &AgentConfig, settings: &Settings, data_dir: &Path) -> 
         raw_exec_enabled: config.raw_exec.enabled.unwrap_or(settings.dev),
         // The mock driver runs nothing; it is there for trying things out.
         mock_enabled: settings.dev,
+        host_volumes: given
+            .host_volumes
+            .iter()
+            .map(|(name, volume)| (name.clone(), (volume.path.clone(), volume.read_only)))
+            .collect(),
         dev_mode: settings.temporary_dir.is_some(),
         nomad_version: crate::NOMAD_VERSION.to_owned(),
         muster_version: crate::MUSTER_VERSION.to_owned(),

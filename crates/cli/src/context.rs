@@ -5,6 +5,7 @@ use serde_json::Value;
 use sdk::Client;
 
 use crate::failure::{Failure, Outcome};
+use crate::output::absent::Shape;
 use crate::output::color::Palette;
 use crate::output::{json, template};
 use crate::settings::Environment;
@@ -59,6 +60,19 @@ impl Context<'_> {
     pub(crate) fn title(&mut self, text: &str) {
         let line = format!("\n{}", self.palette().bold(text));
         self.say(line);
+    }
+
+    /// The same, with the members that the API left out.
+    pub(crate) fn formatted_as(
+        &mut self,
+        format: &Format,
+        shape: Shape,
+        value: &Value,
+    ) -> Result<bool, Failure> {
+        if !format.is_given() {
+            return Ok(false);
+        }
+        self.formatted(format, &shape.complete(value.clone()))
     }
 
     /// Prints the value by `-json` or `-t`; false when neither was asked for.

@@ -1,5 +1,6 @@
 //! Forms of output: tables, JSON, templates, times and sizes, colours.
 
+pub(crate) mod absent;
 pub(crate) mod color;
 pub(crate) mod json;
 pub(crate) mod table;

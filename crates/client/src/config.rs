@@ -45,6 +45,8 @@ pub struct Config {
     pub denied_envvars: Vec<String>,
     /// Variables of the agent that no task inherits.
     pub env_denylist: Vec<String>,
+    /// Directories of the host by name, and whether they are read-only; shown on the node.
+    pub host_volumes: BTreeMap<String, (String, bool)>,
     pub dev_mode: bool,
     /// The version of the original whose behaviour is promised.
     pub nomad_version: String,
@@ -100,6 +102,7 @@ impl Default for Config {
             mock_enabled: false,
             denied_envvars: Vec::new(),
             env_denylist: SECRET_VARIABLES.map(str::to_owned).to_vec(),
+            host_volumes: BTreeMap::new(),
             dev_mode: false,
             nomad_version: "1.11.3".to_owned(),
             muster_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -23,7 +23,17 @@ pub struct Fault {
     pub message: String,
 }
 
+/// What is asked needs a running task.
+pub(crate) const NOT_RUNNING: &str = "Task not running";
+
 impl Fault {
+    /// Several problems in the form that scripts know.
+    pub(crate) fn list(problems: &[String]) -> Self {
+        let lines: String = problems.iter().map(|problem| format!("\t* {problem}\n")).collect();
+        let word = if problems.len() == 1 { "error" } else { "errors" };
+        Self::internal(format!("{} {word} occurred:\n{lines}\n", problems.len()))
+    }
+
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self { kind: FaultKind::Invalid, message: message.into() }
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use drivers::Registry;
 use model::job::NetworkResource;
 use model::node::{
-    DriverInfo, ELIGIBLE, Node, NodeCpu, NodeCpuReserved, NodeDisk, NodeMemory,
+    DriverInfo, ELIGIBLE, HostVolume, Node, NodeCpu, NodeCpuReserved, NodeDisk, NodeMemory,
     NodeReservedNetworks, NodeReservedResources, NodeResources, NodeStatus,
 };
 use model::wire::{Map, Time};
@@ -80,6 +80,7 @@ pub(crate) async fn node(config: &Config, identity: &Identity, drivers: &Registr
         node_resources: resources(config, total_compute, cpu.cores, &storage, host.memory_bytes),
         reserved_resources: reserved(config),
         meta: meta(config),
+        host_volumes: host_volumes(config),
         node_class: config.node_class.clone(),
         node_pool: config.node_pool.clone(),
         scheduling_eligibility: ELIGIBLE.to_owned(),
@@ -92,6 +93,14 @@ pub(crate) async fn node(config: &Config, identity: &Identity, drivers: &Registr
     node.node_resources.node_networks = network.node_networks();
     node.computed_class = computed_class(&node);
     node
+}
+
+fn host_volumes(config: &Config) -> Map<HostVolume> {
+    let volume = |(name, (path, read_only)): (&String, &(String, bool))| {
+        let volume = HostVolume { name: name.clone(), path: path.clone(), read_only: *read_only };
+        (name.clone(), volume)
+    };
+    Map(config.host_volumes.iter().map(volume).collect())
 }
 
 fn resources(

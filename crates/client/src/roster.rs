@@ -126,6 +126,18 @@ impl Roster {
         self.inner.lock().entries.get_mut(id).map(look)
     }
 
+    /// The tasks of an allocation, whether it lives or has ended.
+    pub(crate) fn task_names(&self, id: &AllocId) -> Vec<String> {
+        let names = |entry: &mut Entry| match entry {
+            Entry::Live(live) => {
+                let group = live.alloc.spec.group(&live.alloc.group);
+                group.into_iter().flat_map(|g| &g.tasks).map(|task| task.name.clone()).collect()
+            }
+            Entry::Past(past) => past.view.tasks.keys().cloned().collect(),
+        };
+        self.with(id, names).unwrap_or_default()
+    }
+
     /// Looks at all entries.
     pub(crate) fn each(&self, mut look: impl FnMut(&AllocId, &mut Entry)) {
         self.inner.lock().entries.iter_mut().for_each(|(id, entry)| look(id, entry));

@@ -51,7 +51,11 @@ impl Request {
         if self.body.is_empty() {
             return Err(Failure::bad("EOF"));
         }
-        model::wire::from_json(&self.body).map_err(|e| Failure::bad(json_error(&e, &self.body)))
+        let mut value: serde_json::Value = serde_json::from_slice(&self.body)
+            .map_err(|error| Failure::bad(syntax_error(&error, &self.body)))?;
+        model::wire::strip_nulls(&mut value);
+        serde_path_to_error::deserialize(value)
+            .map_err(|error| Failure::bad(type_error(error.path(), error.inner())))
     }
 
     /// The body as a wire type, or its default when there is none.
@@ -60,13 +64,56 @@ impl Request {
     }
 }
 
-/// What is wrong with a body, in words scripts know where they know them.
-fn json_error(error: &serde_json::Error, body: &[u8]) -> String {
+/// Which member has the wrong type, in the words that scripts know:
+/// `json: cannot unmarshal string into Go struct field Job.Job.Priority of type int`, where the
+/// first name is that of the object around the member and the rest is the way to it.
+fn type_error(path: &serde_path_to_error::Path, error: &serde_json::Error) -> String {
+    use serde_path_to_error::Segment;
+    let members: Vec<&str> = path
+        .iter()
+        .filter_map(|segment| match segment {
+            Segment::Map { key } => Some(key.as_str()),
+            _ => None,
+        })
+        .collect();
+    let text = error.to_string();
+    let Some((found, wanted)) =
+        text.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected "))
+    else {
+        return format!("json: {path}: {text}");
+    };
+    let found = match found.split(' ').next().unwrap_or_default() {
+        "string" => "string",
+        "boolean" => "bool",
+        "integer" | "floating" => "number",
+        "sequence" => "array",
+        _ => "object",
+    };
+    let wanted = match wanted {
+        "i64" | "i32" | "u64" | "u32" | "u16" | "u8" => "int",
+        "f64" => "float64",
+        "a string" | "a borrowed string" => "string",
+        "a boolean" => "bool",
+        "a sequence" => "array",
+        other => other,
+    };
+    match members.as_slice() {
+        [] => format!("json: cannot unmarshal {found} into Go value of type {wanted}"),
+        [.., around, _] => format!(
+            "json: cannot unmarshal {found} into Go struct field {}.{} of type {wanted}",
+            around.strip_suffix('s').unwrap_or(around),
+            members.join("."),
+        ),
+        [one] => {
+            format!("json: cannot unmarshal {found} into Go struct field .{one} of type {wanted}")
+        }
+    }
+}
+
+/// What makes a body no JSON.
+fn syntax_error(error: &serde_json::Error, body: &[u8]) -> String {
     if error.is_eof() {
         return "unexpected EOF".to_owned();
-    }
-    if error.is_data() {
-        return format!("json: cannot unmarshal: {error}");
     }
     let text = String::from_utf8_lossy(body);
     let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
@@ -231,6 +278,25 @@ mod tests {
         assert_eq!(parse_duration("250ms"), Some(Duration::from_millis(250)));
         assert_eq!(parse_duration("5"), None);
         assert_eq!(parse_duration("5x"), None);
+    }
+
+    #[test]
+    fn a_member_of_the_wrong_type_is_named() {
+        let refused = |body: &str| {
+            let value: serde_json::Value = serde_json::from_str(body).unwrap();
+            let error =
+                serde_path_to_error::deserialize::<_, model::api::JobRegisterRequest>(value)
+                    .unwrap_err();
+            type_error(error.path(), error.inner())
+        };
+        assert_eq!(
+            refused(r#"{"Job": {"Priority": "high"}}"#),
+            "json: cannot unmarshal string into Go struct field Job.Job.Priority of type int"
+        );
+        assert_eq!(
+            refused(r#"{"Job": {"TaskGroups": [{"Count": true}]}}"#),
+            "json: cannot unmarshal bool into Go struct field TaskGroup.Job.TaskGroups.Count of type int"
+        );
     }
 
     #[test]

@@ -89,7 +89,8 @@ impl Write<'_> {
         for mut eval in evals {
             if eval.job_modify_index == 0 {
                 let entry = self.tables.jobs.get(&eval.job());
-                eval.job_modify_index = entry.map_or(0, |e| e.job().job_modify_index());
+                // A job that is purged by this very entry was changed by it last.
+                eval.job_modify_index = entry.map_or(self.index, |e| e.job().job_modify_index());
             }
             self.tables.put_eval(self.changes, self.index, self.now, eval);
         }
@@ -439,7 +440,12 @@ impl Write<'_> {
         let mut deployment = model::deployment::Deployment::clone(&old);
         for (name, group) in deployment.task_groups.iter_mut() {
             let chosen = groups.is_empty() || groups.iter().any(|g| g == name);
-            if !chosen || group.desired_canaries == 0 || group.promoted {
+            if !chosen || group.promoted {
+                continue;
+            }
+            if group.desired_canaries == 0 {
+                // There is nothing to wait for; what clients watch for is set all the same.
+                group.promoted = true;
                 continue;
             }
             let healthy = group

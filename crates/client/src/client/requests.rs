@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::Client;
 use crate::alloc::operations::blocking;
 use crate::alloc::runner::{Answer, Command};
-use crate::fault::Fault;
+use crate::fault::{Fault, NOT_RUNNING};
 use crate::garbage;
 use crate::roster::Entry;
 use crate::stats;
@@ -34,8 +34,13 @@ impl Client {
         task: Option<&str>,
         all: bool,
     ) -> Result<(), Fault> {
-        let task = task.map(str::to_owned);
-        self.ask(alloc, |answer| Command::Restart { task, all, answer }).await
+        let named = task.map(str::to_owned);
+        let asked = self.ask(alloc, |answer| Command::Restart { task: named, all, answer }).await;
+        // One task's failure is told as it is, those of all tasks as a list.
+        asked.map_err(|fault| match task.filter(|task| !task.is_empty()) {
+            None if fault.message == NOT_RUNNING => Fault::list(&[NOT_RUNNING.to_owned()]),
+            _ => fault,
+        })
     }
 
     /// Sends a signal to a running task, or to all.
@@ -48,8 +53,16 @@ impl Client {
         task: Option<&str>,
         signal: &str,
     ) -> Result<(), Fault> {
-        let (task, signal) = (task.map(str::to_owned), signal.to_owned());
-        self.ask(alloc, |answer| Command::Signal { task, signal, answer }).await
+        let (named, signal) = (task.map(str::to_owned), signal.to_owned());
+        let asked = self.ask(alloc, |answer| Command::Signal { task: named, signal, answer }).await;
+        asked.map_err(|fault| match task.filter(|task| !task.is_empty()) {
+            None if fault.message == NOT_RUNNING => {
+                let names = self.inner.roster.task_names(alloc);
+                let of = |name| format!("Failed to signal task: {name}, err: {NOT_RUNNING}");
+                Fault::list(&names.iter().map(of).collect::<Vec<_>>())
+            }
+            _ => fault,
+        })
     }
 
     /// Figures of the running tasks of an allocation, or of one of them.
@@ -116,7 +129,7 @@ impl Client {
                 Entry::Past(_) => None,
             });
         let commands = commands.ok_or_else(|| Fault::unknown_alloc(alloc))?;
-        let ended = || Fault::internal("Task not running");
+        let ended = || Fault::internal(NOT_RUNNING);
         let commands = commands.ok_or_else(ended)?;
         let (answer, answered) = oneshot::channel();
         commands.send(command(answer)).await.map_err(|_| ended())?;

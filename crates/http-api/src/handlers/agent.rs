@@ -126,6 +126,37 @@ pub(crate) async fn servers(request: Request) -> Result<Answer, Failure> {
     }
 }
 
+/// Which servers a client uses is set in its configuration.
+pub(crate) async fn set_servers(request: Request) -> Result<Answer, Failure> {
+    if request.query.text("address").is_none() {
+        return Err(Failure::bad("missing server address"));
+    }
+    Err(Failure::gap("changing a client's servers while it runs (set client.servers)"))
+}
+
+/// Servers do not find each other yet: none is joined, and the answer says so.
+pub(crate) async fn join(request: Request) -> Result<Answer, Failure> {
+    if request.query.text("address").is_none() {
+        return Err(Failure::bad("missing address to join"));
+    }
+    Answer::json(&json!({
+        "num_joined": 0,
+        "error": "Muster runs one server so far; several are listed in docs/gaps.md",
+    }))
+}
+
+/// A server that is not a member has left already; the only one cannot be made to leave.
+pub(crate) async fn force_leave(request: Request) -> Result<Answer, Failure> {
+    let Some(node) = request.query.text("node") else {
+        return Err(Failure::bad("missing node to force leave"));
+    };
+    let facts = request.facts();
+    if [facts.name.clone(), format!("{}.{}", facts.name, facts.region)].iter().any(|n| n == node) {
+        return Err(Failure::internal("this is the only server; stop the agent instead"));
+    }
+    Ok(Answer::Status(axum::http::StatusCode::OK))
+}
+
 /// Whether the roles of this agent do their work.
 pub(crate) async fn health(request: Request) -> Result<Answer, Failure> {
     let kind = request.query.text("type");

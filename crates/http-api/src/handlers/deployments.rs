@@ -132,6 +132,15 @@ pub(crate) async fn pause(request: Request) -> Result<Answer, Failure> {
     answer(eval, index, None)
 }
 
+/// Lets a deployment of several regions go on; there are none.
+pub(crate) async fn unblock(request: Request) -> Result<Answer, Failure> {
+    writable(&request, "unblock")?;
+    Err(Failure::new(
+        axum::http::StatusCode::NOT_IMPLEMENTED,
+        "only deployments of multi-region jobs are ever blocked, and those are an Enterprise feature",
+    ))
+}
+
 /// Says which allocations are healthy.
 pub(crate) async fn health(request: Request) -> Result<Answer, Failure> {
     let body = body_of(&request)?;

@@ -25,6 +25,31 @@ pub(crate) async fn no_volumes(_: Request) -> Handled {
     Answer::json(&json!([]))
 }
 
+/// The same for one of them.
+pub(crate) async fn no_volume(_: Request) -> Handled {
+    Err(Failure::not_found("volume not found"))
+}
+
+/// The same, for who would remove one.
+pub(crate) async fn no_volume_to_delete(request: Request) -> Handled {
+    Err(Failure::internal(format!("volume not found: {}", request.part("rest"))))
+}
+
+/// No plugin runs, so none is found.
+pub(crate) async fn no_plugin(_: Request) -> Handled {
+    Err(Failure::not_found("plugin not found"))
+}
+
+/// There is no policy, so none is found.
+pub(crate) async fn no_policy(_: Request) -> Handled {
+    Err(Failure::not_found("policy not found"))
+}
+
+/// Muster has no licence keys; an answer without content is what the community build gives.
+pub(crate) async fn no_license(_: Request) -> Handled {
+    Ok(Answer::Status(StatusCode::NO_CONTENT))
+}
+
 /// No plugin can run yet, so there is none.
 pub(crate) async fn no_plugins(_: Request) -> Handled {
     Answer::json(&json!([]))

@@ -23,11 +23,18 @@ pub(crate) async fn scheduler(request: Request) -> Result<Answer, Failure> {
 pub(crate) async fn set_scheduler(request: Request) -> Result<Answer, Failure> {
     let wrong = |f: Failure| Failure::bad(format!("Error parsing scheduler config: {}", f.text));
     let config: SchedulerConfig = request.body().map_err(wrong)?;
-    let cas: Option<u64> = request.query.number("cas")?;
+    let cas = match request.query.text("cas") {
+        None => None,
+        Some(text) => Some(text.parse::<u64>().map_err(|_| {
+            let problem = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+            Failure::bad(format!("Error parsing cas value: {problem}"))
+        })?),
+    };
     match request.server()?.set_scheduler_config(config, cas).await {
         Ok(index) => Answer::json(&json!({ "Updated": true, "Index": index })),
         Err(fault) if fault.kind == server::Kind::Conflict => {
-            Answer::json(&json!({ "Updated": false, "Index": 0 }))
+            let index = request.server()?.snapshot().table_index(Table::Config);
+            Answer::json(&json!({ "Updated": false, "Index": index }))
         }
         Err(fault) => Err(fault.into()),
     }

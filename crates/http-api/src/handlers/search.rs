@@ -46,6 +46,8 @@ pub(crate) async fn prefix(request: Request) -> Result<Answer, Failure> {
     };
     let snapshot = request.server()?.snapshot();
     let (mut matches, mut truncations) = (Map::new(), Map::new());
+    let tables: Vec<Table> = contexts.iter().copied().filter_map(table).collect();
+    let index = if tables.is_empty() { 0 } else { snapshot.tables_index(&tables) };
     for context in contexts {
         let mut found = find(&snapshot, &request.query, context, &body.prefix);
         truncations.insert(context.to_owned(), json!(found.len() > MATCHES_MAX));
@@ -53,17 +55,24 @@ pub(crate) async fn prefix(request: Request) -> Result<Answer, Failure> {
         matches
             .insert(context.to_owned(), if found.is_empty() { Value::Null } else { json!(found) });
     }
-    let index = snapshot.tables_index(&[
-        Table::Jobs,
-        Table::Allocs,
-        Table::Evals,
-        Table::Nodes,
-        Table::Deployments,
-    ]);
     let value = json!({
         "Matches": matches, "Truncations": truncations, "Index": index, "LastContact": 0, "KnownLeader": true,
     });
     Answer::read(&value, Meta { index, known_leader: true, next_token: None })
+}
+
+/// Where the matches of a kind change; none for a kind of which there is nothing.
+fn table(context: &str) -> Option<Table> {
+    Some(match context {
+        "jobs" => Table::Jobs,
+        "allocs" => Table::Allocs,
+        "evals" => Table::Evals,
+        "nodes" => Table::Nodes,
+        "deployment" => Table::Deployments,
+        // There is one, and it is as old as the cluster.
+        "namespaces" => Table::Nodes,
+        _ => return None,
+    })
 }
 
 fn find(snapshot: &Snapshot, query: &Query, context: &str, prefix: &str) -> Vec<String> {

@@ -257,7 +257,7 @@ impl Server {
             )));
         }
         if version == current.version() {
-            return Err(Fault::internal(format!("can't revert to current version: {version}")));
+            return Err(Fault::internal("can't revert to current version"));
         }
         let target = entry.versions.iter().find(|j| j.version() == version).ok_or_else(|| {
             Fault::internal(format!(
@@ -296,7 +296,7 @@ impl Server {
     /// There is no such job.
     pub async fn evaluate_job(&self, key: &JobKey, force: bool) -> Result<(String, u64), Fault> {
         let snapshot = self.snapshot();
-        let job = snapshot.job(key).ok_or_else(|| Fault::not_found("job not found"))?;
+        let job = snapshot.job(key).ok_or_else(|| Fault::internal("job not found"))?;
         if job.is_periodic() || job.is_parameterized() {
             return Err(Fault::internal("can't evaluate periodic or parameterized job"));
         }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::context::{Context, Format, one_word};
 use crate::failure::Outcome;
 use crate::lookup;
+use crate::output::absent;
 use crate::output::table::{NONE, Pairs, Table};
 use crate::output::units::{bytes, id, mebibytes};
 use crate::output::when;
@@ -43,7 +44,7 @@ impl Args {
 pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     let given = one_word(&args.words, "<allocation>")?;
     let alloc = lookup::allocation(ctx, given).await?;
-    if ctx.formatted(&args.format, &alloc)? {
+    if ctx.formatted_as(&args.format, absent::ALLOCATION, &alloc)? {
         return Ok(());
     }
     ctx.say(basics(&alloc, &args));

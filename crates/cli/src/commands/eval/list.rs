@@ -5,6 +5,7 @@ use sdk::{Fields, Query};
 use crate::commands::job::status::placement_failures;
 use crate::context::{Context, Format, no_words};
 use crate::failure::{Attempt, Outcome};
+use crate::output::absent;
 use crate::output::table::Table;
 use crate::output::units::id;
 
@@ -48,7 +49,7 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     }
     let answer = ctx.client.get("/v1/evaluations", query).await;
     let answer = answer.attempt("Error querying evaluations")?;
-    if ctx.formatted(&args.format, &answer.value)? {
+    if ctx.formatted_as(&args.format, absent::EVALUATION, &answer.value)? {
         return Ok(());
     }
     let rows = answer.value.as_array().map(Vec::as_slice).unwrap_or_default();

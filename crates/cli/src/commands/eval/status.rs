@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::context::{Context, Format, one_word};
 use crate::failure::{Attempt, Outcome};
 use crate::lookup::{self, Kind};
+use crate::output::absent;
 use crate::output::table::{Pairs, Table};
 use crate::output::units::id;
 use crate::output::when;
@@ -44,7 +45,7 @@ pub(crate) async fn run(ctx: &mut Context<'_>, args: Args) -> Outcome {
     let query = || Query::new().with_some("namespace", row.text("Namespace"));
     let eval = ctx.client.get(&path, query().with("related", true)).await;
     let eval = eval.attempt("Error querying evaluation")?.value;
-    if ctx.formatted(&args.format, &eval)? {
+    if ctx.formatted_as(&args.format, absent::EVALUATION, &eval)? {
         return Ok(());
     }
     ctx.say(basics(&eval, args.verbose));

@@ -12,7 +12,7 @@ use super::{Runner, group_of};
 use crate::alloc::health;
 use crate::alloc::operations::Done;
 use crate::clock;
-use crate::fault::Fault;
+use crate::fault::{Fault, NOT_RUNNING};
 use crate::signals;
 use crate::task::events;
 use crate::task::launch::log_limits;
@@ -133,7 +133,7 @@ impl Runner {
     fn restart(&mut self, task: Option<&str>, all: bool) -> Result<(), Fault> {
         let phase =
             |phase: Phase, all: bool| phase == Phase::Running || (all && phase == Phase::Finished);
-        let not_running = || Fault::internal("Task not running");
+        let not_running = || Fault::internal(NOT_RUNNING);
         if self.ending.is_some() || self.wants_to_end() {
             return Err(not_running());
         }
@@ -175,7 +175,7 @@ impl Runner {
         let refused = if !known {
             Some(Fault::internal("Task not found"))
         } else if running.is_empty() {
-            Some(Fault::internal("Task not running"))
+            Some(Fault::internal(NOT_RUNNING))
         } else {
             None
         };
