@@ -64,6 +64,9 @@ impl Agent {
             self.server = Some(server);
             service = Some(nodes);
         }
+        if self.temporary.is_some() {
+            tokio::task::spawn_blocking(end_abandoned).await?;
+        }
         if let Some(config) = &settings.client {
             let servers = match &service {
                 Some(nodes) => {
@@ -149,5 +152,19 @@ fn facts(settings: &Settings, http: &str, rpc: &str) -> AgentFacts {
         muster_version: crate::MUSTER_VERSION.to_owned(),
         config: settings.shown.clone(),
         debug: settings.debug,
+    }
+}
+
+/// Ends what development agents left that were killed.
+fn end_abandoned() {
+    for dir in crate::settings::abandoned_dirs() {
+        let shown = dir.display();
+        match client::end_abandoned(&dir) {
+            Ok(true) => tracing::warn!(dir = %shown, "ended what a killed development agent left"),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(dir = %shown, %error, "a killed development agent's remains stay")
+            }
+        }
     }
 }

@@ -197,13 +197,26 @@ fn dev_defaults() -> AgentConfig {
     config
 }
 
+/// Begins the name of a development agent's directory.
+const TEMPORARY: &str = "muster-dev-";
+
 /// A directory of this process's own; its name says whose it is when it is found later.
 fn temporary_dir() -> PathBuf {
-    std::env::temp_dir().join(format!(
-        "muster-dev-{}-{}",
-        std::process::id(),
-        uuid::Uuid::new_v4().simple()
-    ))
+    let (own, unique) = (std::process::id(), uuid::Uuid::new_v4().simple());
+    std::env::temp_dir().join(format!("{TEMPORARY}{own}-{unique}"))
+}
+
+/// Directories of development agents whose processes are gone.
+pub(crate) fn abandoned_dirs() -> Vec<PathBuf> {
+    let is_gone = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name();
+        let pid = name.to_str()?.strip_prefix(TEMPORARY)?.split('-').next()?;
+        let pid: u32 = pid.parse().ok()?;
+        // A number that is in use again hides the directory until it is free.
+        (!Path::new(&format!("/proc/{pid}")).exists()).then_some(())
+    };
+    let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    entries.filter(|entry| is_gone(entry).is_some()).map(|entry| entry.path()).collect()
 }
 
 fn host_name() -> String {

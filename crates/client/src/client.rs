@@ -95,6 +95,7 @@ impl Client {
             drivers,
             store,
             starts: Semaphore::new(STARTS_AT_ONCE_MAX),
+            last_start: Mutex::default(),
             lock: Mutex::new(Some(lock)),
             claim: Mutex::new(claim_groups(identity.node_id).await),
             config,
@@ -161,22 +162,17 @@ impl Client {
         let mut loops = std::mem::take(&mut *inner.loops.lock());
         loops.shutdown().await;
         let shared = inner.shared.clone();
-        let mut directories = Vec::new();
-        if kill_tasks {
-            inner
-                .roster
-                .each(|id, _| directories.push(shared.config.alloc_dir.join(id.to_string())));
-        }
         blocking(move || {
             if let Some(claim) = shared.claim.lock().take() {
                 claim.give_back(kill_tasks);
             }
             shared.store.close();
+            if kill_tasks {
+                // Those of the past and those whose removal was put off as well.
+                remove_unknown(&shared.config.alloc_dir, |_, name| !is_alloc(name));
+            }
         })
         .await;
-        for directory in directories {
-            garbage::remove_directory(directory).await;
-        }
         inner.shared.lock.lock().take();
     }
 }
@@ -269,13 +265,15 @@ async fn sweep(shared: &Arc<Shared>, loaded: Loaded) -> Loaded {
             }
         }
         remove_unknown(&shared.starts_dir(), |path, _| starts.contains(path));
-        remove_unknown(&shared.config.alloc_dir, |_, name| {
-            // Only what looks like ours is ours.
-            known.contains(name) || uuid::Uuid::parse_str(name).is_err()
-        });
+        remove_unknown(&shared.config.alloc_dir, |_, name| known.contains(name) || !is_alloc(name));
     })
     .await;
     loaded
+}
+
+/// Only what looks like the directory of an allocation is ours.
+fn is_alloc(name: &str) -> bool {
+    uuid::Uuid::parse_str(name).is_ok()
 }
 
 fn remove_unknown(directory: &Path, is_known: impl Fn(&Path, &str) -> bool) {

@@ -1,8 +1,11 @@
-//! Removes directories of ended allocations in the background, one after the other.
+//! Removes directories of ended allocations in the background, one after the other, and not while
+//! tasks are being started if that can wait: an ext4 that has just deleted many inodes searches
+//! long for new ones, which would make a burst of short tasks slow itself down.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::ids::AllocId;
 use tokio::sync::{Notify, mpsc};
@@ -11,6 +14,13 @@ use crate::alloc::directory::AllocDir;
 use crate::alloc::operations::blocking;
 use crate::fault::Fault;
 use crate::roster::{Entry, Roster};
+
+/// No task was started for this long: the disk is free for removals.
+const QUIET: Duration = Duration::from_millis(500);
+/// A removal waits no longer than this for such a time.
+const DEFER_MAX: Duration = Duration::from_secs(10);
+/// Directories that may wait; beyond them removals go on beside the starts.
+const WAITING_MAX: usize = 4096;
 
 /// The way to the collector. The queue holds paths only, at most one for each allocation.
 #[derive(Clone)]
@@ -41,15 +51,41 @@ impl Garbage {
 
 /// Works until the client ends.
 pub(crate) async fn run(roster: Arc<Roster>, mut queue: Queue, interval: Duration) {
+    let mut waiting: VecDeque<(Instant, PathBuf)> = VecDeque::new();
     loop {
+        let due = waiting.front().map(|(since, _)| {
+            let now = Instant::now();
+            if waiting.len() > WAITING_MAX {
+                return now;
+            }
+            let quiet = roster.shared.last_start().map_or(now, |start| start + QUIET);
+            quiet.min(*since + DEFER_MAX)
+        });
         tokio::select! {
             directory = queue.0.recv() => match directory {
-                Some(directory) => remove_directory(directory).await,
+                Some(directory) => waiting.push_back((Instant::now(), directory)),
                 None => return,
             },
+            () = sleep_until(due) => {
+                // Looked at again: starts may have gone on while this waited.
+                let is_due = roster.shared.last_start().is_none_or(|start| start.elapsed() >= QUIET)
+                    || waiting.len() > WAITING_MAX
+                    || waiting.front().is_some_and(|(since, _)| since.elapsed() >= DEFER_MAX);
+                if let Some((_, directory)) = is_due.then(|| waiting.pop_front()).flatten() {
+                    remove_directory(directory).await;
+                }
+            }
             () = roster.garbage.look.notified() => collect_surplus(&roster),
             () = tokio::time::sleep(interval) => collect_surplus(&roster),
         }
+    }
+}
+
+/// Until then, or for ever.
+async fn sleep_until(when: Option<Instant>) {
+    match when {
+        Some(when) => tokio::time::sleep_until(when.into()).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -66,41 +102,24 @@ pub(crate) async fn remove_directory(directory: PathBuf) {
 
 /// Oldest first, down to the number that is kept.
 fn collect_surplus(roster: &Roster) {
-    let mut kept: Vec<(i64, AllocId)> = Vec::new();
-    roster.each(|id, entry| {
-        if let Entry::Past(past) = entry
-            && !past.collected
-        {
-            kept.push((past.finished_at, *id));
-        }
-    });
-    let surplus = kept.len().saturating_sub(roster.shared.config.gc_max_allocs);
-    if surplus == 0 {
-        return;
-    }
-    kept.sort_unstable();
-    for (_, id) in &kept[..surplus] {
+    while let Some(id) = roster.surplus(roster.shared.config.gc_max_allocs) {
         // It cannot have gone back to life, and being collected twice does no harm.
-        let _ = collect(roster, id);
+        let _ = collect(roster, &id);
     }
 }
 
 /// Gives up the directory of one ended allocation.
 pub(crate) fn collect(roster: &Roster, id: &AllocId) -> Result<(), Fault> {
     let not_eligible = "No such allocation on client, or allocation not eligible for GC";
-    let is_new = roster.with(id, |entry| match entry {
-        Entry::Past(past) => Some(!std::mem::replace(&mut past.collected, true)),
-        Entry::Live(_) => None,
-    });
-    match is_new {
-        Some(Some(is_new)) => {
+    match roster.collect(id) {
+        Some(is_new) => {
             if is_new {
                 let directory = AllocDir::of(&roster.shared.config.alloc_dir, id).root;
                 roster.garbage.remove(directory);
             }
             Ok(())
         }
-        _ => Err(Fault::internal(not_eligible)),
+        None => Err(Fault::internal(not_eligible)),
     }
 }
 

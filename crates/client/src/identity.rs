@@ -33,6 +33,12 @@ pub(crate) fn load_or_create(directory: &Path) -> Result<Identity, IdentityError
     Ok(Identity { node_id: NodeId(id), secret: secret.to_string() })
 }
 
+/// The id of the node whose state is here, if there is one.
+pub(crate) fn existing(directory: &Path) -> Option<NodeId> {
+    let text = fs::read_to_string(directory.join(ID_FILE)).ok()?;
+    Uuid::parse_str(text.trim()).ok().map(NodeId)
+}
+
 /// The id in a file. A file that is torn is replaced: its node is gone for good either way.
 fn uuid_in(path: &Path) -> Result<Uuid, IdentityError> {
     let failed = |source| IdentityError { path: path.to_owned(), source };

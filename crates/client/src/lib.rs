@@ -13,6 +13,7 @@
 //! **Limits.** The constants at the head of each file.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod abandoned;
 mod alloc;
 mod backoff;
 mod client;
@@ -37,6 +38,7 @@ mod store;
 mod sync;
 mod task;
 
+pub use abandoned::{AbandonedError, end_abandoned};
 pub use client::{Client, ClientStats, StartError};
 pub use config::{Config, HttpTunnel, LocalServer, Servers};
 pub use fault::{Fault, FaultKind};

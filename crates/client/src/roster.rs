@@ -2,7 +2,7 @@
 //!
 //! The lock is held for look-ups and swaps only; each live allocation belongs to its runner.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::alloc::{Alloc, AllocUpdate, ClientStatus};
@@ -46,7 +46,26 @@ struct Inner {
     entries: BTreeMap<AllocId, Entry>,
     /// Each version with the number of live allocations that use it.
     jobs: BTreeMap<JobVersion, (Arc<Job>, usize)>,
+    /// Ended allocations whose directories are still there, by the time of their end.
+    kept: BTreeSet<(i64, AllocId)>,
     closed: bool,
+}
+
+impl Inner {
+    fn insert_past(&mut self, id: AllocId, past: Past) {
+        if !past.collected {
+            self.kept.insert((past.finished_at, id));
+        }
+        self.entries.insert(id, Entry::Past(past));
+    }
+
+    /// Notes that the directory of an ended allocation is given up. Whether it was there until
+    /// now; none when the allocation is not here or lives.
+    fn collect(&mut self, id: &AllocId) -> Option<bool> {
+        let Entry::Past(past) = self.entries.get_mut(id)? else { return None };
+        self.kept.remove(&(past.finished_at, *id));
+        Some(!std::mem::replace(&mut past.collected, true))
+    }
 }
 
 pub(crate) struct Roster {
@@ -75,7 +94,7 @@ impl Roster {
             let collected = !AllocDir::of(&self.shared.config.alloc_dir, &id).root.exists();
             let Final { view, finished_at } = record;
             let past = Past { view: Arc::new(view), finished_at, collected };
-            self.inner.lock().entries.insert(id, Entry::Past(past));
+            self.inner.lock().insert_past(id, past);
         }
         live.sort_by_key(|(alloc, _)| alloc.create_index);
         for (alloc, progress) in live {
@@ -138,6 +157,17 @@ impl Roster {
         self.with(id, names).unwrap_or_default()
     }
 
+    /// The oldest ended allocation beyond the number whose directories are kept.
+    pub(crate) fn surplus(&self, max: usize) -> Option<AllocId> {
+        let inner = self.inner.lock();
+        inner.kept.first().filter(|_| inner.kept.len() > max).map(|(_, id)| *id)
+    }
+
+    /// See [`Inner::collect`].
+    pub(crate) fn collect(&self, id: &AllocId) -> Option<bool> {
+        self.inner.lock().collect(id)
+    }
+
     /// Looks at all entries.
     pub(crate) fn each(&self, mut look: impl FnMut(&AllocId, &mut Entry)) {
         self.inner.lock().entries.iter_mut().for_each(|(id, entry)| look(id, entry));
@@ -161,7 +191,10 @@ impl Roster {
     }
 
     fn drop_entry(&self, id: AllocId) {
-        self.inner.lock().entries.remove(&id);
+        let mut inner = self.inner.lock();
+        inner.collect(&id);
+        inner.entries.remove(&id);
+        drop(inner);
         self.shared.store.forget(id);
         self.garbage.remove(AllocDir::of(&self.shared.config.alloc_dir, &id).root);
     }
@@ -241,7 +274,7 @@ impl Roster {
         let record = Final { view, finished_at: clock::now() };
         self.shared.store.put_final(alloc.id, &record, report);
         let past = past(record);
-        self.inner.lock().entries.insert(alloc.id, Entry::Past(past));
+        self.inner.lock().insert_past(alloc.id, past);
     }
 
     fn previous(&self, inner: &Inner, alloc: &Alloc) -> Option<Previous> {
@@ -271,7 +304,7 @@ impl Roster {
                 self.release(&mut inner, &version);
             }
             if let Ended::Final(record) = ended {
-                inner.entries.insert(id, Entry::Past(past(record)));
+                inner.insert_past(id, past(record));
             }
         }
         if removed {

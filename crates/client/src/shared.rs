@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use drivers::Registry;
 use model::alloc::Alloc;
@@ -9,7 +10,7 @@ use model::ids::NodeId;
 use parking_lot::Mutex;
 use sandbox::DirLock;
 use sandbox::cgroup::NodeClaim;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::alloc::directory::AllocDir;
 use crate::config::Config;
@@ -29,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) drivers: Registry,
     pub(crate) store: Store,
     pub(crate) starts: Semaphore,
+    /// When a task was last prepared or started.
+    pub(crate) last_start: Mutex<Option<Instant>>,
     /// Kept as long as anything of this client runs, so that no second one meets its tasks.
     pub(crate) lock: Mutex<Option<DirLock>>,
     /// The node's directories among the control groups; none where the machine offers none.
@@ -36,6 +39,18 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// A turn to prepare or start a task; given back when it is dropped.
+    pub(crate) async fn turn_to_start(&self) -> Option<SemaphorePermit<'_>> {
+        // The semaphore is never closed.
+        let turn = self.starts.acquire().await.ok();
+        *self.last_start.lock() = Some(Instant::now());
+        turn
+    }
+
+    pub(crate) fn last_start(&self) -> Option<Instant> {
+        *self.last_start.lock()
+    }
+
     pub(crate) fn alloc_dir(&self, alloc: &Alloc) -> AllocDir {
         AllocDir::of(&self.config.alloc_dir, &alloc.id)
     }

@@ -31,7 +31,17 @@ pub struct DirLock {
 }
 
 impl DirLock {
+    /// Waits a moment for a holder that is about to go.
     pub fn acquire(directory: &Path) -> Result<Self, LockError> {
+        Self::within(directory, PATIENCE)
+    }
+
+    /// Does not wait.
+    pub fn acquire_now(directory: &Path) -> Result<Self, LockError> {
+        Self::within(directory, Duration::ZERO)
+    }
+
+    fn within(directory: &Path, patience: Duration) -> Result<Self, LockError> {
         let path = directory.join(LOCK_FILE);
         let file = OpenOptions::new()
             .create(true)
@@ -45,7 +55,7 @@ impl DirLock {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Self { file }),
                 // A child of a killed agent has a copy of the descriptor until it executes.
-                Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < PATIENCE => {
+                Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < patience => {
                     std::thread::sleep(PAUSE);
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => return Err(LockError::Taken { path }),

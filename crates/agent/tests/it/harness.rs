@@ -27,6 +27,7 @@ pub(crate) fn is_root() -> bool {
 
 pub(crate) struct Agent {
     pub dir: PathBuf,
+    temporary: PathBuf,
     pub http: String,
     pub rpc: String,
     args: Vec<String>,
@@ -85,8 +86,14 @@ impl Agent {
     }
 
     pub(crate) fn spawn(dir: &Path, args: Vec<String>) -> Self {
-        let (child, http, rpc) = launch(dir, &args);
-        Self { dir: dir.to_path_buf(), http, rpc, args, child }
+        Self::spawn_in(dir, args, dir)
+    }
+
+    /// With a folder for temporary files that others use too.
+    pub(crate) fn spawn_in(dir: &Path, args: Vec<String>, temporary: &Path) -> Self {
+        let (child, http, rpc) = launch(dir, &args, temporary);
+        let temporary = temporary.to_path_buf();
+        Self { dir: dir.to_path_buf(), temporary, http, rpc, args, child }
     }
 
     pub(crate) fn wait_ready(&self) {
@@ -103,7 +110,7 @@ impl Agent {
     /// Ends the agent without a word and starts it again on the same directory.
     pub(crate) fn kill_and_restart(&mut self) {
         self.kill();
-        (self.child, self.http, self.rpc) = launch(&self.dir, &self.args);
+        (self.child, self.http, self.rpc) = launch(&self.dir, &self.args, &self.temporary);
     }
 
     pub(crate) fn kill(&mut self) {
@@ -195,12 +202,13 @@ impl Drop for Agent {
     }
 }
 
-fn launch(dir: &Path, args: &[String]) -> (Child, String, String) {
+fn launch(dir: &Path, args: &[String], temporary: &Path) -> (Child, String, String) {
     let log =
         std::fs::OpenOptions::new().create(true).append(true).open(dir.join("agent.log")).unwrap();
     let mut child = Command::new(MUSTER)
         .args(args)
         .current_dir(dir)
+        .env("TMPDIR", temporary)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

@@ -81,6 +81,45 @@ fn a_development_agent_that_is_asked_to_end_leaves_nothing() {
 }
 
 #[test]
+fn what_a_killed_development_agent_left_is_ended_by_the_next_one_alone() {
+    if !is_root() {
+        return;
+    }
+    let dirs = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    // The first two share a folder for temporary files.
+    let temporary = dirs[0].path().to_path_buf();
+    let start = |dir: &std::path::Path| {
+        let ports = dir.join("ports.hcl");
+        std::fs::write(&ports, "ports {\n  http = 0\n  rpc = 0\n  serf = 0\n}\n").unwrap();
+        let args = ["agent", "-dev", "-config", ports.to_str().unwrap()].map(str::to_owned);
+        let agent = Agent::spawn_in(dir, args.to_vec(), &temporary);
+        agent.wait_ready();
+        agent
+    };
+    let run = |agent: &Agent| {
+        agent.register(&shell_job("dev", "service", "sleep 600"));
+        agent.wait_alloc("dev", "runs", |a| a["ClientStatus"] == "running");
+        agent.get("/v1/nodes").unwrap()[0]["ID"].as_str().unwrap().to_owned()
+    };
+    let of_node =
+        |node: &str| cgroups().into_iter().filter(|p| p.to_string_lossy().contains(node)).count();
+    let (mut killed, living) = (start(dirs[0].path()), start(dirs[1].path()));
+    let (dead_node, living_node) = (run(&killed), run(&living));
+    let info = killed.get("/v1/agent/self").unwrap();
+    let left = std::path::PathBuf::from(info["config"]["DataDir"].as_str().unwrap());
+    killed.kill();
+    assert!(of_node(&dead_node) > 0, "tasks outlive the kill");
+    let mut next = start(dirs[2].path());
+    assert_eq!(of_node(&dead_node), 0, "the killed agent's tasks have no owner");
+    assert!(!left.exists(), "its directory is still there");
+    assert!(of_node(&living_node) > 0, "the other agent's task was touched");
+    let allocs = living.get("/v1/allocations").unwrap();
+    assert_eq!(allocs[0]["ClientStatus"], "running");
+    next.terminate();
+    drop(living);
+}
+
+#[test]
 fn an_agent_that_is_asked_to_end_lets_its_tasks_live_and_takes_them_back() {
     if !is_root() {
         return;

@@ -63,7 +63,7 @@ pub(crate) fn prepared(target: Target, start: u64) -> (Operation, AbortHandle) {
     let task = target.task;
     let work = async move {
         let shared = target.shared.clone();
-        let _permit = shared.starts.acquire().await;
+        let _turn = shared.turn_to_start().await;
         let work = move || {
             let alloc = &target.alloc;
             let group = alloc.spec.group(&alloc.group).expect("a runner has a group");
@@ -80,7 +80,7 @@ pub(crate) fn prepared(target: Target, start: u64) -> (Operation, AbortHandle) {
 pub(crate) fn started(target: Target, plan: LaunchPlan) -> (Operation, AbortHandle) {
     let task = target.task;
     let work = async move {
-        let _permit = target.shared.starts.acquire().await;
+        let _turn = target.shared.turn_to_start().await;
         let name = target.task_name();
         let driver = group_driver(&target.alloc, name);
         // What is about to be started is known on disk first: an agent that dies from here on

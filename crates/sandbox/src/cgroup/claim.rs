@@ -31,21 +31,37 @@ pub struct NodeClaim {
 impl NodeClaim {
     /// Makes the node's directory if it is not there.
     pub fn acquire(on: &Hierarchies, node_id: &str) -> Result<Self, CgroupError> {
+        // Shared, so that a restarted agent need not wait for its predecessor's last child; that no
+        // two agents use one data directory is the lock of that directory's business.
+        let acquired = Self::with(on, node_id, FlockOperation::LockShared)?;
+        Ok(acquired.expect("a lock that is waited for is had"))
+    }
+
+    /// The claim of a node whose agent is gone; none when somebody claims it.
+    pub fn acquire_alone(on: &Hierarchies, node_id: &str) -> Result<Option<Self>, CgroupError> {
+        Self::with(on, node_id, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn with(
+        on: &Hierarchies,
+        node_id: &str,
+        operation: FlockOperation,
+    ) -> Result<Option<Self>, CgroupError> {
         let mut claim = Self { on: on.clone(), node_id: node_id.to_owned(), lock: None };
-        let Some((_, path)) = on.node_directories(node_id).next() else { return Ok(claim) };
+        let Some((_, path)) = on.node_directories(node_id).next() else { return Ok(Some(claim)) };
         for _ in 0..CREATE_ATTEMPTS_MAX {
             create_directory(&path).map_err(failed("create", &path))?;
             let file = match File::open(&path) {
                 Err(error) if is_gone(&error) => continue,
                 other => other.map_err(failed("open", &path))?,
             };
-            // Shared, so that a restarted agent need not wait for its predecessor's last child;
-            // that no two agents use one data directory is the lock of that directory's business.
-            flock(&file, FlockOperation::LockShared)
-                .map_err(|error| failed("lock", &path)(error.into()))?;
+            match flock(&file, operation) {
+                Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+                other => other.map_err(|error| failed("lock", &path)(error.into()))?,
+            }
             if is_still_at(&file, &path).map_err(failed("look at", &path))? {
                 claim.lock = Some(file);
-                return Ok(claim);
+                return Ok(Some(claim));
             }
         }
         Err(failed("keep", &path)(io::ErrorKind::ResourceBusy.into()))
