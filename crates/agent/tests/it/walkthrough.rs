@@ -86,7 +86,9 @@ fn a_first_hour() {
         let allocs = agent.get("/v1/job/web/allocations")?;
         let running: Vec<_> =
             allocs.as_array()?.iter().filter(|a| a["ClientStatus"] == "running").cloned().collect();
-        (running.len() == 1 && running[0]["JobVersion"] == 1).then_some(())
+        let deployment = agent.get("/v1/job/web/deployment")?;
+        let is_done = deployment["JobVersion"] == 1 && deployment["Status"] == "successful";
+        (is_done && running.len() == 1 && running[0]["JobVersion"] == 1).then_some(())
     });
     say(&["alloc", "logs", "-job", "web"]);
     say(&["job", "history", "-p", "web"]);
