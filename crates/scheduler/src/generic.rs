@@ -19,6 +19,13 @@ use crate::{Inputs, Outcome};
 
 /// How many earlier attempts an allocation remembers when its policy has no limit.
 const RESCHEDULE_EVENTS_MAX: usize = 5;
+/// About how large the placements of one plan may become as a log entry; an entry is at most
+/// 16 MiB. What is left is placed by an evaluation that follows at once.
+const PLAN_BYTES_MAX: usize = 4 << 20;
+/// A generous guess at what one placement takes in the log (measured: 1.4 KiB with one task).
+const PLACEMENT_BYTES: usize = 2 << 10;
+/// And what each of its tasks adds.
+const PLACEMENT_TASK_BYTES: usize = 512;
 
 /// Decides what an evaluation should change. Pure: equal arguments, equal outcome.
 pub fn schedule(snapshot: &Snapshot, eval: &Evaluation, inputs: &Inputs) -> Outcome {
@@ -55,18 +62,23 @@ pub fn schedule(snapshot: &Snapshot, eval: &Evaluation, inputs: &Inputs) -> Outc
         .or_else(newest);
     let mut queued: BTreeMap<String, i64> = BTreeMap::new();
     let mut eligibility = BTreeMap::new();
+    let mut left = 0;
     if let Some(job) = &job {
         for group in job.task_groups.iter() {
             queued.insert(group.name().to_owned(), 0);
         }
         let mut placing = Placing { snapshot, eval, inputs, job, plan: &mut plan };
-        let failed = placing.place_all(&mut diff, &mut queued, &mut eligibility);
+        let (failed, rest) = placing.place_all(&mut diff, &mut queued, &mut eligibility);
         done.failed_tg_allocs = failed.into();
+        left = rest;
     }
     annotate(&mut plan, &diff);
     done.queued_allocations = queued.into();
     let mut new_evals = std::mem::take(&mut diff.follow_ups);
-    if !done.failed_tg_allocs.is_empty() {
+    if left > 0 {
+        // It decides anew, so it also finds what could not be placed here.
+        go_on(eval, &mut done, &mut new_evals, &mut ids);
+    } else if !done.failed_tg_allocs.is_empty() {
         block(eval, &mut done, &mut new_evals, eligibility, &mut ids);
     }
     supersede_blocked(snapshot, eval, &mut new_evals);
@@ -86,6 +98,27 @@ fn supersede_blocked(snapshot: &Snapshot, eval: &Evaluation, new_evals: &mut Vec
             });
         }
     }
+}
+
+/// What did not fit into this plan is the business of the next evaluation.
+fn go_on(
+    eval: &Evaluation,
+    done: &mut Evaluation,
+    new_evals: &mut Vec<Evaluation>,
+    ids: &mut Seeded,
+) {
+    let next = Evaluation {
+        id: EvalId(ids.uuid()),
+        triggered_by: trigger::QUEUED_ALLOCS.to_owned(),
+        status: EvalStatus::Pending,
+        status_description: "goes on where a plan was full".to_owned(),
+        previous_eval: Some(eval.id),
+        queued_allocations: Default::default(),
+        failed_tg_allocs: Default::default(),
+        ..eval.clone()
+    };
+    done.next_eval = Some(next.id);
+    new_evals.push(next);
 }
 
 /// What is left waits for room: a blocked evaluation blocks again, another one makes one.
@@ -144,13 +177,18 @@ impl Placing<'_> {
         diff: &mut Diff,
         queued: &mut BTreeMap<String, i64>,
         eligibility: &mut BTreeMap<String, bool>,
-    ) -> BTreeMap<String, AllocMetric> {
+    ) -> (BTreeMap<String, AllocMetric>, usize) {
         let mut failed: BTreeMap<String, AllocMetric> = BTreeMap::new();
         if diff.place.is_empty() && diff.in_place.is_empty() {
-            return failed;
+            return (failed, 0);
         }
+        let (mut room, mut left) = (PLAN_BYTES_MAX, 0);
         let mut placer = Placer::new(self.snapshot, self.job, &self.plan.stop, self.inputs.seed);
         for alloc in diff.in_place.drain(..) {
+            if !self.take_room(&mut room, &alloc.group) {
+                left += 1;
+                continue;
+            }
             placer.note(&alloc);
             self.plan.place.push(Arc::new(alloc));
         }
@@ -159,6 +197,12 @@ impl Placing<'_> {
                 // The same ask failed a moment ago; nothing has come free since.
                 metric.coalesced_failures += 1;
                 *queued.entry(request.group.clone()).or_default() += 1;
+                continue;
+            }
+            if !self.take_room(&mut room, &request.group) {
+                left += 1;
+                *queued.entry(request.group.clone()).or_default() += 1;
+                self.undo_stop(&mut placer, &request);
                 continue;
             }
             match placer.find(&request) {
@@ -176,7 +220,19 @@ impl Placing<'_> {
                 }
             }
         }
-        failed
+        (failed, left)
+    }
+
+    /// Whether one more placement of a group fits into the plan.
+    fn take_room(&self, room: &mut usize, group: &str) -> bool {
+        let tasks = self.job.group(group).map_or(1, |group| group.tasks.len());
+        let bytes = PLACEMENT_BYTES + tasks * PLACEMENT_TASK_BYTES;
+        // One always fits: an evaluation must get somewhere.
+        if *room < bytes && *room < PLAN_BYTES_MAX {
+            return false;
+        }
+        *room = room.saturating_sub(bytes);
+        true
     }
 
     /// A replacement that finds no room leaves what it would have replaced running.

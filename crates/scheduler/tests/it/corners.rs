@@ -291,3 +291,35 @@ fn one_that_was_healthy_and_ended_does_not_stand_for_a_slot_of_a_deployment() {
     let id = cluster.view().deployments_of_job(&key("web"))[0].id;
     assert_eq!(cluster.view().deployment(&id).unwrap().task_groups["g"].healthy_allocs, 0);
 }
+
+#[test]
+fn a_job_larger_than_a_plan_is_placed_by_evaluations_that_follow_at_once() {
+    let mut cluster = Cluster::new();
+    let mut large = node("n1");
+    large.node_resources.cpu.cpu_shares = 10_000;
+    large.node_resources.memory.memory_mb = 100_000;
+    large.node_resources.disk.disk_mb = 100_000;
+    cluster.node(large);
+    let small = json!({ "Tasks": [{ "Name": "t", "Driver": "raw_exec",
+        "Config": { "command": "/bin/true" }, "Resources": { "CPU": 1, "MemoryMB": 10 } }] });
+    cluster.register(&job("big", "batch", 4000, small));
+    let mut eval = cluster.eval("big");
+    let mut placed = Vec::new();
+    loop {
+        let (outcome, _) = cluster.decide(&eval);
+        placed.push(outcome.plan.place.len());
+        let now = cluster.now;
+        let next = outcome.new_evals.first().cloned();
+        assert_eq!(outcome.eval.next_eval, next.as_ref().map(|e| e.id));
+        let plan = Box::new(outcome.plan);
+        let command = Command::ApplyPlan { plan, evals: vec![outcome.eval], now };
+        let bytes = command.encode().len();
+        assert!(bytes < 8 << 20, "{bytes} bytes come close to the limit of a log entry");
+        cluster.apply(command);
+        let Some(next) = next else { break };
+        assert_eq!(next.status, EvalStatus::Pending);
+        eval = next;
+    }
+    assert!(placed.len() > 1, "{placed:?}");
+    assert_eq!(cluster.live("big").len(), 4000);
+}

@@ -150,3 +150,21 @@ async fn a_node_that_knows_a_later_state_than_the_servers_hears_everything_again
     until(&server, "it is placed", |s| live(s, "web").pop()).await;
     assert_eq!(node.poll(1_000_000).await.changed.len(), 1);
 }
+
+#[tokio::test]
+async fn a_job_larger_than_a_plan_is_placed_wholly() {
+    let server = server(None).await;
+    let mut large = node("n1");
+    large.node_resources.cpu.cpu_shares = 1_500_000;
+    large.node_resources.memory.memory_mb = 1_500_000;
+    large.node_resources.disk.disk_mb = 1_500_000;
+    let _node = FakeNode::register_as(&server, large).await.unwrap();
+    server.register_job(register(job("big", "batch", 2_000))).await.unwrap();
+    let key = JobKey::new("default", "big");
+    until(&server, "all are placed", |s| (live(s, "big").len() == 2_000).then_some(())).await;
+    until(&server, "all evaluations are complete", |s| {
+        s.evals_of_job(&key).iter().all(|e| e.status.is_terminal()).then_some(())
+    })
+    .await;
+    assert_eq!(server.snapshot().summary(&key).unwrap().summary["g"].queued, 0);
+}
