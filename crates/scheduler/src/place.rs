@@ -39,6 +39,8 @@ struct NodeView {
     node: Arc<Node>,
     allocs: BTreeMap<AllocId, Arc<Alloc>>,
     usage: Usage,
+    /// Live allocations of this job by group.
+    of_job: BTreeMap<Box<str>, usize>,
     dirty: bool,
 }
 
@@ -106,6 +108,7 @@ impl<'a> Placer<'a> {
                 view.dirty = true; // figures of another allocation change with it
             } else if !view.dirty {
                 view.usage.add(alloc);
+                view.count(alloc);
             }
         }
     }
@@ -214,7 +217,7 @@ impl<'a> Placer<'a> {
         let mut ports = self.ports.clone();
         let spread_algorithm = self.spread_algorithm;
         let view = self.view(id).ok_or_else(|| "node is gone".to_owned())?;
-        view.refresh();
+        view.refresh(job);
         // A predecessor on this node hands its resources over when it ends.
         let handed_over;
         // One that waits for another itself has nothing to hand over yet.
@@ -234,12 +237,7 @@ impl<'a> Placer<'a> {
             None => &view.usage,
         };
         let resources = offer::offer(job, group, &view.node, held, &mut ports)?;
-        let same_group = view
-            .allocs
-            .values()
-            .filter(|a| *a.job.id == *job.id() && *a.job.namespace == *job.namespace())
-            .filter(|a| *a.group == *group.name() && !a.is_terminal())
-            .count();
+        let same_group = view.of_job.get(group.name()).copied().unwrap_or(0);
         let meta = score::score(&score::Facts {
             job,
             group,
@@ -271,7 +269,16 @@ impl<'a> Placer<'a> {
                     None => (a.id, a.clone()),
                 })
                 .collect();
-            self.views.insert(id, NodeView { node, allocs, usage: Usage::default(), dirty: true });
+            self.views.insert(
+                id,
+                NodeView {
+                    node,
+                    allocs,
+                    usage: Usage::default(),
+                    of_job: BTreeMap::new(),
+                    dirty: true,
+                },
+            );
         }
         self.views.get_mut(&id)
     }
@@ -282,9 +289,22 @@ impl<'a> Placer<'a> {
 }
 
 impl NodeView {
-    fn refresh(&mut self) {
-        if std::mem::take(&mut self.dirty) {
-            self.usage = usage(self.allocs.values().map(|a| &**a));
+    fn refresh(&mut self, job: &Job) {
+        if !std::mem::take(&mut self.dirty) {
+            return;
+        }
+        self.usage = usage(self.allocs.values().map(|a| &**a));
+        self.of_job.clear();
+        let of_job =
+            |a: &&Arc<Alloc>| *a.job.id == *job.id() && *a.job.namespace == *job.namespace();
+        let allocs: Vec<Arc<Alloc>> = self.allocs.values().filter(of_job).cloned().collect();
+        allocs.iter().for_each(|alloc| self.count(alloc));
+    }
+
+    /// Counts an allocation of the job that is being placed.
+    fn count(&mut self, alloc: &Alloc) {
+        if !alloc.is_terminal() {
+            *self.of_job.entry((*alloc.group).into()).or_default() += 1;
         }
     }
 }

@@ -302,7 +302,7 @@ fn a_job_larger_than_a_plan_is_placed_by_evaluations_that_follow_at_once() {
     cluster.node(large);
     let small = json!({ "Tasks": [{ "Name": "t", "Driver": "raw_exec",
         "Config": { "command": "/bin/true" }, "Resources": { "CPU": 1, "MemoryMB": 10 } }] });
-    cluster.register(&job("big", "batch", 4000, small));
+    cluster.register(&job("big", "batch", 3000, small));
     let mut eval = cluster.eval("big");
     let mut placed = Vec::new();
     loop {
@@ -321,5 +321,5 @@ fn a_job_larger_than_a_plan_is_placed_by_evaluations_that_follow_at_once() {
         eval = next;
     }
     assert!(placed.len() > 1, "{placed:?}");
-    assert_eq!(cluster.live("big").len(), 4000);
+    assert_eq!(cluster.live("big").len(), 3000);
 }
