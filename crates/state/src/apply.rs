@@ -35,7 +35,10 @@ pub(crate) fn apply(
         Command::RegisterJob { job, submission, eval, enforce_index, now } => {
             write.at(now).register_job(*job, submission.map(|s| *s), eval, enforce_index)
         }
-        Command::DeregisterJob { job, purge, eval, now } => {
+        Command::DeregisterJob { job, purge, no_shutdown_delay, eval, now } => {
+            if no_shutdown_delay {
+                write.at(now).skip_shutdown_delays(&job);
+            }
             write.at(now).deregister_job(&job, purge, eval)
         }
         Command::JobStability { job, version, stable } => {
@@ -206,6 +209,16 @@ impl Write<'_> {
             self.tables.put_job(self.changes, self.index, stopped, None);
         }
         self.eval(eval)
+    }
+
+    /// The allocations of a job that still run are to end at once when they end.
+    fn skip_shutdown_delays(&mut self, key: &JobKey) {
+        let ids = self.tables.allocs_by_job.get(key).into_iter().flatten();
+        let is_live = |id: &AllocId| self.tables.allocs.get(id).is_some_and(|a| !a.is_terminal());
+        let live: Vec<AllocId> = ids.copied().filter(is_live).collect();
+        let hurry = DesiredTransition { no_shutdown_delay: Some(true), ..Default::default() };
+        // Only unknown allocations could be refused.
+        let _ = self.transition(live.into_iter().map(|id| (id, hurry.clone())).collect(), vec![]);
     }
 
     fn job_stability(&mut self, key: &JobKey, version: u64, stable: bool) -> Outcome {

@@ -48,7 +48,15 @@ pub enum Command {
         now: Nanos,
     },
     /// A job is stopped, and forgotten if `purge` is set.
-    DeregisterJob { job: JobKey, purge: bool, eval: Option<Box<Evaluation>>, now: Nanos },
+    DeregisterJob {
+        job: JobKey,
+        purge: bool,
+        /// Its allocations end without the delays of their groups and tasks.
+        #[serde(default)]
+        no_shutdown_delay: bool,
+        eval: Option<Box<Evaluation>>,
+        now: Nanos,
+    },
     /// An operator says whether a version is good.
     JobStability { job: JobKey, version: u64, stable: bool },
     /// Evaluations are made or change their status.

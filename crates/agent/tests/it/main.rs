@@ -5,5 +5,6 @@ mod bad_input;
 mod harness;
 mod isolation;
 mod kill_nine;
+mod stopping;
 mod two_processes;
 mod walkthrough;

@@ -44,12 +44,9 @@ pub(crate) async fn register(request: Request) -> Result<Answer, Failure> {
 pub(crate) async fn deregister(request: Request) -> Result<Answer, Failure> {
     let purge = request.query.flag("purge")?;
     let priority = request.query.number("eval_priority")?.unwrap_or(0);
-    if request.query.flag("no_shutdown_delay")? {
-        // Taken over by each allocation's stop.
-        tracing::debug!(job_id = request.part("job"), "stopping without shutdown delays");
-        return Err(Failure::gap("stopping a whole job with no_shutdown_delay"));
-    }
-    let done = request.server()?.deregister_job(&request.job_key(), purge, priority).await?;
+    let hurry = request.query.flag("no_shutdown_delay")?;
+    let server = request.server()?;
+    let done = server.deregister_job(&request.job_key(), purge, hurry, priority).await?;
     Answer::json(&json!({
         "EvalID": done.eval_id,
         "EvalCreateIndex": done.index,

@@ -26,7 +26,13 @@ fn an_allocation_that_was_to_stop_is_given_up_with_its_node() {
     let mut cluster = Cluster::new().nodes(1);
     running(&mut cluster, &job("web", "service", 1, json!({})));
     let now = cluster.now;
-    cluster.apply(Command::DeregisterJob { job: key("web"), purge: false, eval: None, now });
+    cluster.apply(Command::DeregisterJob {
+        job: key("web"),
+        purge: false,
+        no_shutdown_delay: false,
+        eval: None,
+        now,
+    });
     cluster.run("web");
     cluster.take_down("n1");
     cluster.run("web");
@@ -267,7 +273,13 @@ fn a_deployment_that_fails_brings_nothing_back_that_was_stopped_meanwhile() {
     cluster.run("web");
     let id = cluster.view().deployments_of_job(&key("web"))[0].id;
     let now = cluster.now;
-    cluster.apply(Command::DeregisterJob { job: key("web"), purge: false, eval: None, now });
+    cluster.apply(Command::DeregisterJob {
+        job: key("web"),
+        purge: false,
+        no_shutdown_delay: false,
+        eval: None,
+        now,
+    });
     let update =
         DeploymentUpdate { id, status: DeploymentStatus::Failed, description: String::new() };
     cluster.apply(Command::DeploymentStatus {

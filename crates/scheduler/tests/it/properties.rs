@@ -32,6 +32,7 @@ fn one_step(cluster: &mut Cluster, chance: &mut Chance, version: &mut u64) {
         2 if exists => {
             let now = cluster.now;
             cluster.apply(Command::DeregisterJob {
+                no_shutdown_delay: false,
                 job: key(&id),
                 purge: chance.below(2) == 0,
                 eval: None,
@@ -120,7 +121,13 @@ fn disturb(cluster: &mut Cluster, chance: &mut Chance, version: &mut u64) {
         }
         2 => {
             let purge = chance.below(2) == 0;
-            cluster.apply(Command::DeregisterJob { job: key(&id), purge, eval: None, now });
+            cluster.apply(Command::DeregisterJob {
+                job: key(&id),
+                purge,
+                no_shutdown_delay: false,
+                eval: None,
+                now,
+            });
         }
         3 => cluster.take_down(&format!("n{}", 1 + chance.below(4))),
         4 => cluster.node(node(&format!("n{}", 1 + chance.below(4)))),

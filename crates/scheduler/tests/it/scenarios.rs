@@ -291,7 +291,13 @@ fn a_stopped_job_ends_with_everything_it_has() {
     cluster.register(&job("web", "service", 2, json!({})));
     cluster.run("web");
     let now = cluster.now;
-    cluster.apply(Command::DeregisterJob { job: key("web"), purge: false, eval: None, now });
+    cluster.apply(Command::DeregisterJob {
+        job: key("web"),
+        purge: false,
+        no_shutdown_delay: false,
+        eval: None,
+        now,
+    });
     check(
         &cluster.run("web"),
         expect![[r#"

@@ -117,7 +117,8 @@ impl Server {
         }
     }
 
-    /// Stops a job; with `purge` it is forgotten at once.
+    /// Stops a job; with `purge` it is forgotten at once, with `no_shutdown_delay` its tasks are not
+    /// given the time that `shutdown_delay` grants them.
     ///
     /// # Errors
     /// The log cannot be written.
@@ -125,6 +126,7 @@ impl Server {
         &self,
         key: &JobKey,
         purge: bool,
+        no_shutdown_delay: bool,
         priority: i64,
     ) -> Result<Deregistered, Fault> {
         if !(0..=100).contains(&priority) {
@@ -150,8 +152,13 @@ impl Server {
         }
         eval.job_modify_index = 0;
         let eval_id = eval.id;
-        let command =
-            Command::DeregisterJob { job: key.clone(), purge, eval: Some(Box::new(eval)), now };
+        let command = Command::DeregisterJob {
+            job: key.clone(),
+            purge,
+            no_shutdown_delay,
+            eval: Some(Box::new(eval)),
+            now,
+        };
         let index = self.commit(&command).await?;
         Ok(Deregistered { eval_id: eval_id.to_string(), index, job_modify_index: index })
     }

@@ -132,7 +132,7 @@ async fn stopping_a_job_stops_what_runs_and_wakes_what_waits_for_its_port() {
     let reasons: Vec<_> =
         blocked.failed_tg_allocs["g"].dimension_exhausted.keys().cloned().collect();
     assert_eq!(reasons, ["network: reserved port collision http=8080"]);
-    server.deregister_job(&JobKey::new("default", "one"), false, 0).await.unwrap();
+    server.deregister_job(&JobKey::new("default", "one"), false, false, 0).await.unwrap();
     until(&server, "the first should stop", |s| {
         s.alloc(&one.id).filter(|a| a.is_server_terminal()).cloned()
     })
