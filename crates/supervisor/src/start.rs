@@ -71,6 +71,8 @@ pub(crate) fn start(launch: &Launch) -> Result<Task, Reply> {
         // Standard output of this process is /dev/null.
         descriptors: &[std::io::stdout().as_fd(), stdout_writer.as_fd(), stderr_writer.as_fd()],
         directory: Some(&directory),
+        isolation: None,
+        power: None,
         user: launch.user.as_ref().map(|user| sandbox::Credentials {
             uid: user.uid,
             gid: user.gid,
