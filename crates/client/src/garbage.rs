@@ -55,7 +55,11 @@ pub(crate) async fn run(roster: Arc<Roster>, mut queue: Queue, interval: Duratio
 
 pub(crate) async fn remove_directory(directory: PathBuf) {
     let path = directory.clone();
-    match blocking(move || std::fs::remove_dir_all(&path)).await {
+    let remove = move || {
+        AllocDir { root: path.clone() }.remove_secrets()?;
+        std::fs::remove_dir_all(&path)
+    };
+    match blocking(remove).await {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => {

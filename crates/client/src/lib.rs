@@ -38,7 +38,7 @@ mod sync;
 mod task;
 
 pub use client::{Client, ClientStats, StartError};
-pub use config::{Config, HttpTunnel, LocalServer, Servers};
+pub use config::{Config, ExecOptions, ExecTexts, HttpTunnel, LocalServer, Servers};
 pub use fault::{Fault, FaultKind};
 pub use files::{ByteStream, CHUNK_BYTES_MAX, FileInfo, Frame, FrameStream, LogKind};
 pub use identity::IdentityError;

@@ -108,6 +108,11 @@ impl Hierarchies {
         Self { trees: trees.cloned().collect(), pure: self.pure }
     }
 
+    /// Whether a node has groups: while its agent lives, and longer while tasks do.
+    pub fn knows(&self, node_id: &str) -> bool {
+        self.node_directories(node_id).any(|(_, path)| path.exists())
+    }
+
     fn node_directories(&self, node_id: &str) -> impl Iterator<Item = (Kind, PathBuf)> {
         let node = naming::directory_name(node_id);
         self.trees.iter().map(move |(kind, root)| (*kind, root.join(PARENT).join(&node)))

@@ -7,6 +7,8 @@
 
 use std::ffi::CString;
 
+use crate::capabilities::Capabilities;
+
 /// The root of a program, and the namespaces it has to itself beside that of mounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Isolation {
@@ -93,9 +95,20 @@ pub fn unavailable() -> Option<&'static str> {
     if !rustix::process::geteuid().is_root() {
         return Some("the agent does not run as root");
     }
+    if !may_mount() {
+        return Some("the agent has no capability to mount (sys_admin)");
+    }
     // No descriptor has this number, so a kernel that knows the call answers so.
     match crate::spawn::set_mount_attributes_of_nothing() {
         rustix::io::Errno::NOSYS => Some("the kernel is older than Linux 5.12"),
         _ => None,
     }
+}
+
+fn may_mount() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = held.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0);
+    Capabilities::named("sys_admin")
+        .is_some_and(|needed| needed.without(Capabilities(held)).is_empty())
 }

@@ -74,8 +74,6 @@ pub struct Power {
     pub most: Capabilities,
     /// What a program of another user than root has from the start; no more than `most`.
     pub held: Capabilities,
-    /// Executing a program gives nothing that the caller does not have.
-    pub no_new_privileges: bool,
 }
 
 /// The step at which a start failed.

@@ -227,12 +227,6 @@ impl<'a> Plan<'a> {
                 })?;
             }
         }
-        if power.no_new_privileges {
-            // SAFETY: no pointers.
-            check(SpawnStep::Capabilities, unsafe {
-                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-            })?;
-        }
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod isolated;
+mod memory_dirs;
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
