@@ -34,10 +34,12 @@ pub(super) fn furnish(
 ) -> Result<Vec<LaunchMount>, String> {
     let root = open(task_dir, FOLDER, Mode::empty())
         .map_err(|error| format!("cannot open {}: {error}", task_dir.display()))?;
+    // Either path may lead through links.
+    let allocations = fs::canonicalize(&options.alloc_root).ok();
     let mut mounts = Vec::new();
     for (source, target) in of_host(options)? {
-        let metadata = match fs::metadata(&source) {
-            Ok(metadata) => metadata,
+        let real = match fs::canonicalize(&source) {
+            Ok(real) => real,
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && options.chroot_env.is_none() =>
             {
@@ -45,15 +47,15 @@ pub(super) fn furnish(
             }
             Err(error) => return Err(format!("chroot source {}: {error}", source.display())),
         };
-        make_mount_point(&root, &target, metadata.is_dir())?;
-        let within = options.alloc_root.strip_prefix(&source).ok().map(Path::to_owned);
+        make_mount_point(&root, &target, real.is_dir())?;
+        let within = allocations.as_ref().and_then(|path| path.strip_prefix(&real).ok());
         mounts.push(LaunchMount {
             source: bytes(&source),
             target: bytes(&target),
             read_only: true,
         });
         // The task would see every other task's directory, and its own once more.
-        if let Some(within) = within.filter(|_| !options.alloc_root.as_os_str().is_empty()) {
+        if let Some(within) = within {
             let target = bytes(&target.join(within));
             mounts.push(LaunchMount { source: Vec::new(), target, read_only: true });
         }
@@ -174,11 +176,13 @@ mod tests {
     #[test]
     fn the_directories_of_allocations_are_hidden() {
         let place = tempfile::tempdir().unwrap();
-        let options = ExecOptions { alloc_root: "/usr/alloc".into(), ..with(&[("/usr", "/u")]) };
+        let host = tempfile::tempdir().unwrap();
+        fs::create_dir(host.path().join("alloc")).unwrap();
+        symlink(host.path(), place.path().join("link")).unwrap();
+        let link = place.path().join("link").to_str().unwrap().to_owned();
+        let options =
+            ExecOptions { alloc_root: host.path().join("alloc"), ..with(&[(&link, "/u")]) };
         let mounts = furnish(&options, place.path(), Path::new("/shared")).unwrap();
-        assert_eq!(
-            (mounts[1].source.as_slice(), mounts[1].target.as_slice()),
-            (&b""[..], &b"u/alloc"[..])
-        );
+        assert_eq!((mounts[1].source.len(), mounts[1].target.as_slice()), (0, &b"u/alloc"[..]));
     }
 }
