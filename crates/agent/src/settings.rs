@@ -176,7 +176,7 @@ impl Settings {
             if !runs_server && settings.servers.is_empty() {
                 bail!("the client knows no server: set `servers` in its `client` block");
             }
-            settings.client = Some(client_config(&config, &settings, &data_dir));
+            settings.client = Some(client_config(&config, &settings, &data_dir)?);
         }
         settings.shown = shown(&config, &settings, flags, &data_dir);
         Ok(settings)
@@ -255,7 +255,11 @@ fn server_config(config: &AgentConfig, settings: &Settings, data_dir: &Path) -> 
     }
 }
 
-fn client_config(config: &AgentConfig, settings: &Settings, data_dir: &Path) -> client::Config {
+fn client_config(
+    config: &AgentConfig,
+    settings: &Settings,
+    data_dir: &Path,
+) -> anyhow::Result<client::Config> {
     let given = &config.client;
     let dir = |set: &Option<String>, name: &str| {
         set.as_ref().map_or_else(|| data_dir.join(name), PathBuf::from)
@@ -269,7 +273,7 @@ fn client_config(config: &AgentConfig, settings: &Settings, data_dir: &Path) -> 
         .map(|(low, high)| if low == high { low.to_string() } else { format!("{low}-{high}") })
         .collect();
     let base = client::Config::default();
-    client::Config {
+    Ok(client::Config {
         name: settings.name.clone(),
         datacenter: settings.datacenter.clone(),
         region: settings.region.clone(),
@@ -292,6 +296,7 @@ fn client_config(config: &AgentConfig, settings: &Settings, data_dir: &Path) -> 
         max_kill_timeout: given.max_kill_timeout.unwrap_or(base.max_kill_timeout),
         driver_allowlist: given.driver_allowlist.clone().unwrap_or_default(),
         driver_denylist: given.driver_denylist.clone().unwrap_or_default(),
+        exec: exec_options(config)?,
         raw_exec_enabled: config.raw_exec.enabled.unwrap_or(settings.dev),
         // The mock driver runs nothing; it is there for trying things out.
         mock_enabled: settings.dev,
@@ -308,7 +313,22 @@ fn client_config(config: &AgentConfig, settings: &Settings, data_dir: &Path) -> 
             .map_or(base.gc_max_allocs, |n| usize::try_from(n).unwrap_or(usize::MAX)),
         gc_interval: given.gc_interval.unwrap_or(base.gc_interval),
         ..base
-    }
+    })
+}
+
+fn exec_options(config: &AgentConfig) -> anyhow::Result<client::ExecOptions> {
+    let given = &config.exec;
+    let texts = client::ExecTexts {
+        default_pid_mode: given.default_pid_mode.as_deref(),
+        default_ipc_mode: given.default_ipc_mode.as_deref(),
+        allow_caps: given.allow_caps.as_deref(),
+        denied_host_uids: given.denied_host_uids.as_deref().unwrap_or_default(),
+        denied_host_gids: given.denied_host_gids.as_deref().unwrap_or_default(),
+    };
+    let read = client::ExecOptions::read(&texts);
+    let options = read.map_err(|problem| anyhow::anyhow!("plugin \"exec\": {problem}"))?;
+    let chroot_env = Some(config.client.chroot_env.clone()).filter(|paths| !paths.is_empty());
+    Ok(client::ExecOptions { chroot_env, ..options })
 }
 
 fn addresses(given: &Addresses) -> Value {

@@ -50,6 +50,7 @@ pub fn end_abandoned(data_dir: &Path) -> Result<bool, AbandonedError> {
             if !report.failed.is_empty() {
                 return Err(AbandonedError::Alive { count: report.failed.len() });
             }
+            sandbox::sweep_memory_dirs(&on, &node, |_| false)?;
             claim.give_back(true);
         }
         drop(lock);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use drivers::{RawExecOptions, Registry, RegistryOptions};
+use drivers::{ExecOptions, RawExecOptions, Registry, RegistryOptions};
 use model::ids::{AllocId, NodeId};
 use parking_lot::Mutex;
 use rpc::{Fault as RpcFault, FaultKind as RpcFaultKind, Peer, Reply, Request};
@@ -188,7 +188,9 @@ fn registry(config: &Config) -> Registry {
         denied_envvars: config.denied_envvars.clone(),
         ..RawExecOptions::default()
     };
-    let all = Registry::new(RegistryOptions { raw_exec, mock_enabled: config.mock_enabled });
+    let exec = ExecOptions { alloc_root: config.alloc_dir.clone(), ..config.exec.clone() };
+    let mock_enabled = config.mock_enabled;
+    let all = Registry::new(RegistryOptions { exec, raw_exec, mock_enabled });
     Registry::of(all.iter().filter(|driver| config.allows_driver(driver.name())).cloned())
 }
 
@@ -248,6 +250,8 @@ async fn sweep(shared: &Arc<Shared>, loaded: Loaded) -> Loaded {
         .map(|(alloc, _)| alloc.id.to_string())
         .chain(loaded.finals.iter().map(|(id, _)| id.to_string()))
         .collect();
+    let live: BTreeSet<PathBuf> =
+        loaded.live.iter().map(|(alloc, _)| shared.alloc_dir(alloc).root).collect();
     let shared = shared.clone();
     blocking(move || {
         let on = Hierarchies::detect();
@@ -264,6 +268,7 @@ async fn sweep(shared: &Arc<Shared>, loaded: Loaded) -> Loaded {
                 Err(error) => tracing::error!(%error, "stray tasks cannot be looked for"),
             }
         }
+        sweep_secrets(&on, &shared, &live);
         remove_unknown(&shared.starts_dir(), |path, _| starts.contains(path));
         remove_unknown(&shared.config.alloc_dir, |_, name| known.contains(name) || !is_alloc(name));
     })
@@ -274,6 +279,19 @@ async fn sweep(shared: &Arc<Shared>, loaded: Loaded) -> Loaded {
 /// Only what looks like the directory of an allocation is ours.
 fn is_alloc(name: &str) -> bool {
     uuid::Uuid::parse_str(name).is_ok()
+}
+
+/// Secrets in memory that a killed agent of this node or of one that is gone has left.
+fn sweep_secrets(on: &Hierarchies, shared: &Shared, live: &BTreeSet<PathBuf>) {
+    let is_live = |path: &Path| path.ancestors().any(|ancestor| live.contains(ancestor));
+    match sandbox::sweep_memory_dirs(on, &shared.node_id.to_string(), is_live) {
+        Ok(removed) => {
+            for path in removed {
+                tracing::warn!(path = %path.display(), "took away secrets that belong to no task");
+            }
+        }
+        Err(error) => tracing::error!(%error, "stray secrets cannot be looked for"),
+    }
 }
 
 fn remove_unknown(directory: &Path, is_known: impl Fn(&Path, &str) -> bool) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use drivers::{ExecOptions, ExecTexts};
 use futures_util::future::BoxFuture;
 
 /// Settings of a node. The agent has read and checked them.
@@ -39,6 +40,8 @@ pub struct Config {
     /// Empty allows all drivers.
     pub driver_allowlist: Vec<String>,
     pub driver_denylist: Vec<String>,
+    /// The allocations' directory is filled in by the client.
+    pub exec: ExecOptions,
     pub raw_exec_enabled: bool,
     pub mock_enabled: bool,
     /// Patterns of variables that `raw_exec` takes from every task.
@@ -98,6 +101,7 @@ impl Default for Config {
             max_kill_timeout: Duration::from_secs(30),
             driver_allowlist: Vec::new(),
             driver_denylist: Vec::new(),
+            exec: ExecOptions::default(),
             raw_exec_enabled: false,
             mock_enabled: false,
             denied_envvars: Vec::new(),

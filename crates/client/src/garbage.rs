@@ -91,7 +91,11 @@ async fn sleep_until(when: Option<Instant>) {
 
 pub(crate) async fn remove_directory(directory: PathBuf) {
     let path = directory.clone();
-    match blocking(move || std::fs::remove_dir_all(&path)).await {
+    let remove = move || {
+        AllocDir { root: path.clone() }.remove_secrets()?;
+        std::fs::remove_dir_all(&path)
+    };
+    match blocking(remove).await {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => {

@@ -40,7 +40,7 @@ mod task;
 
 pub use abandoned::{AbandonedError, end_abandoned};
 pub use client::{Client, ClientStats, StartError};
-pub use config::{Config, HttpTunnel, LocalServer, Servers};
+pub use config::{Config, ExecOptions, ExecTexts, HttpTunnel, LocalServer, Servers};
 pub use fault::{Fault, FaultKind};
 pub use files::{ByteStream, CHUNK_BYTES_MAX, FileInfo, Frame, FrameStream, LogKind};
 pub use identity::IdentityError;

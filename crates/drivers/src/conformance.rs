@@ -11,8 +11,8 @@ use sandbox::cgroup::NodeClaim;
 use serde_json::{Value, json};
 
 use crate::{
-    Driver, ExitResult, LaunchPlan, LogPlan, Mock, RawExec, RawExecOptions, RecoverError,
-    RecoveredState, TaskError, TaskHandle, TaskResources,
+    Driver, Exec, ExecOptions, ExitResult, LaunchPlan, LogPlan, MemoryMax, Mock, RawExec,
+    RawExecOptions, RecoverError, RecoveredState, TaskError, TaskHandle, TaskResources,
 };
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -39,6 +39,24 @@ fn raw_exec() -> Option<Subject> {
     })
 }
 
+fn exec() -> Option<Subject> {
+    let driver = Exec::new(ExecOptions::default());
+    let print = driver.fingerprint();
+    if !print.healthy {
+        eprintln!("skipped: {}", print.description);
+        return None;
+    }
+    Some(Subject {
+        driver: Arc::new(driver),
+        // The first process of a namespace is not ended by signals it does not handle.
+        runs: || {
+            let script = "trap 'exit 0' TERM; sleep 1000 & wait";
+            json!({"command": "/bin/sh", "args": ["-c", script]})
+        },
+        ..raw_exec()?
+    })
+}
+
 fn mock() -> Subject {
     Subject {
         driver: Arc::new(Mock::new(true)),
@@ -60,6 +78,9 @@ impl Place {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let directory = tempfile::tempdir().unwrap();
+        for name in ["shared", "task"] {
+            std::fs::create_dir(directory.path().join(name)).unwrap();
+        }
         let node_id = format!("conformance-{}-{count}", std::process::id());
         let claim = NodeClaim::acquire(&Hierarchies::detect(), &node_id).ok();
         Self { directory, node_id, claim }
@@ -77,7 +98,8 @@ impl Place {
             config: config.as_object().unwrap().clone(),
             env: BTreeMap::new(),
             user: None,
-            task_dir: self.path().to_owned(),
+            task_dir: self.path().join("task"),
+            alloc_dir: self.path().join("shared"),
             logs: LogPlan {
                 dir: self.path().to_owned(),
                 stdout: "task.stdout".to_owned(),
@@ -86,7 +108,11 @@ impl Place {
                 max_file_size_bytes: 1 << 20,
             },
             state_dir: self.path().join("state"),
-            resources: TaskResources { cpu_shares: 100 },
+            resources: TaskResources {
+                cpu_shares: 100,
+                memory_mb: 32,
+                memory_max: MemoryMax::Same,
+            },
         }
     }
 }
@@ -211,6 +237,13 @@ async fn gives_back_a_running_task(subject: &Subject) {
 #[tokio::test]
 async fn raw_exec_conforms() {
     if let Some(subject) = raw_exec() {
+        conforms(&subject).await;
+    }
+}
+
+#[tokio::test]
+async fn exec_conforms() {
+    if let Some(subject) = exec() {
         conforms(&subject).await;
     }
 }

@@ -4,7 +4,7 @@
 //! Entry points: [`Registry`] finds a driver by name; [`Driver::start`] and [`Driver::recover`]
 //! give a [`RunningTask`]; a [`TaskHandle`] is what the caller must keep on disk in between.
 //! Never: no knowledge of allocations' lives, restart policies or servers.
-//! Reading order: `plan`, `task`, `raw_exec`, `supervisor`.
+//! Reading order: `plan`, `task`, `raw_exec`, `exec`, `supervisor`.
 //! Limits: constants at the head of each file. A dropped [`RunningTask`] is let go, not ended:
 //! that is what makes the agent's restart harmless. To end a task, `stop`; to give everything
 //! back, `destroy`.
@@ -13,25 +13,31 @@
 mod config;
 #[cfg(test)]
 mod conformance;
+mod exec;
+mod id_ranges;
 mod mock;
 mod plan;
 mod raw_exec;
 mod registry;
 mod supervisor;
 mod task;
+mod user;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
+pub use exec::{Exec, ExecOptions, ExecTexts, ISOLATED_USER};
+pub use id_ranges::IdRanges;
 pub use mock::Mock;
-pub use plan::{LaunchPlan, LogPlan, TaskResources};
-pub use raw_exec::{IdRanges, RawExec, RawExecOptions};
+pub use plan::{LaunchPlan, LogPlan, MemoryMax, TaskResources};
+pub use raw_exec::{RawExec, RawExecOptions};
 pub use registry::{Registry, RegistryOptions};
 pub use supervisor::task_cgroup_name;
 pub use task::{
     Capabilities, DriverNetwork, ExitResult, FilesystemIsolation, Fingerprint, RecoverError,
     Recovered, RecoveredState, RunningTask, StartError, Started, TaskError, TaskHandle, TaskStats,
 };
+pub use user::DeniedIds;
 
 /// One way to run tasks. Values are shared by all tasks of a node.
 #[async_trait]

@@ -19,6 +19,8 @@ pub struct LaunchPlan {
     pub user: Option<String>,
     /// The task's directory: working directory and first place to look for its program.
     pub task_dir: PathBuf,
+    /// What the tasks of the allocation share.
+    pub alloc_dir: PathBuf,
     pub logs: LogPlan,
     /// A directory for this start alone, created if absent and removed by `destroy`.
     pub state_dir: PathBuf,
@@ -40,4 +42,15 @@ pub struct LogPlan {
 pub struct TaskResources {
     /// Weight of the task when the processor is contended; the job's MHz.
     pub cpu_shares: u64,
+    pub memory_mb: u64,
+    pub memory_max: MemoryMax,
+}
+
+/// How far a task may go beyond its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryMax {
+    /// Not at all.
+    Same,
+    Mb(u64),
+    Unlimited,
 }

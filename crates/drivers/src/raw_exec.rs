@@ -1,30 +1,24 @@
 //! Runs a program of the host as it is, with a supervisor and a cgroup but without isolation.
 
 mod command;
-mod id_ranges;
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use sandbox::User;
 use serde_json::{Map, Value};
 
-pub use id_ranges::IdRanges;
-
+use crate::Driver;
 use crate::config::{self, Key, Kind, key, required};
 use crate::plan::LaunchPlan;
-use crate::supervisor::{Found, SupervisedHandle, TaskLaunch, attach, launch, task_cgroup_name};
+use crate::supervisor::{Failure, Supervision, TaskLaunch, task_cgroup_name};
 use crate::task::{
-    Capabilities, FilesystemIsolation, Fingerprint, RecoverError, Recovered, RecoveredState,
-    StartError, Started, TaskHandle, unix_nanos_now,
+    Capabilities, FilesystemIsolation, Fingerprint, RecoverError, Recovered, StartError, Started,
+    TaskHandle,
 };
-use crate::{Driver, RunningTask};
+use crate::user::{DeniedIds, LAUNCH_FAILED};
 
 const NAME: &str = "raw_exec";
-const HANDLE_VERSION: u32 = 1;
-/// What users of the original see before the cause, by which tools recognise the failure.
-const LAUNCH_FAILED: &str =
-    "failed to launch command with executor: rpc error: code = Unknown desc =";
+const SUPERVISION: Supervision = Supervision(NAME);
 const NO_CGROUP_OVERRIDE: &str =
     "is not supported: each task has a cgroup of its own, by which all its processes are found";
 
@@ -44,8 +38,7 @@ pub struct RawExecOptions {
     pub enabled: bool,
     /// Removed from the environment of every task; `*` at either end stands for anything.
     pub denied_envvars: Vec<String>,
-    pub denied_host_uids: IdRanges,
-    pub denied_host_gids: IdRanges,
+    pub denied_ids: DeniedIds,
 }
 
 #[derive(Debug)]
@@ -71,7 +64,7 @@ impl RawExec {
             None => plan.task_dir.clone(),
         };
         let user = plan.user.as_deref().filter(|name| !name.is_empty());
-        let user = user.map(|name| self.user(name)).transpose()?;
+        let user = user.map(|name| self.options.denied_ids.user(name)).transpose()?;
         let denied = config::texts(config, "denied_envvars").unwrap_or_default();
         let env: BTreeMap<String, String> =
             plan.env.into_iter().filter(|(name, _)| !self.is_denied(&denied, name)).collect();
@@ -84,32 +77,17 @@ impl RawExec {
             cgroup_name: task_cgroup_name(&plan.alloc_id, &plan.task_name),
             node_id: plan.node_id,
             cpu_shares: plan.resources.cpu_shares,
-            program,
+            limits: None,
+            programs: vec![program],
             argv: [argv0].into_iter().chain(args).collect(),
             env,
             directory,
+            isolation: None,
             user,
             oom_score_adj: config::number(config, "oom_score_adj").map(|value| value as i32),
             state_dir: plan.state_dir,
             logs: plan.logs,
         })
-    }
-
-    fn user(&self, name: &str) -> Result<User, StartError> {
-        let user = sandbox::lookup_user(name).map_err(|error| {
-            let message = format!("{LAUNCH_FAILED} Failed to identify user {name}: user: {error}");
-            StartError::recoverable(message)
-        })?;
-        if self.options.denied_host_uids.contains(user.uid) {
-            let message = format!("running as uid {} is disallowed on this node", user.uid);
-            return Err(StartError::recoverable(message));
-        }
-        match user.groups.iter().find(|gid| self.options.denied_host_gids.contains(**gid)) {
-            Some(gid) => Err(StartError::recoverable(format!(
-                "running as gid {gid} is disallowed on this node"
-            ))),
-            None => Ok(user),
-        }
     }
 
     fn is_denied(&self, of_task: &[String], name: &str) -> bool {
@@ -154,44 +132,21 @@ impl Driver for RawExec {
     }
 
     fn intend(&self, plan: &LaunchPlan) -> Option<TaskHandle> {
-        let name = task_cgroup_name(&plan.alloc_id, &plan.task_name);
-        let intended = SupervisedHandle::intended(&plan.node_id, name, plan.state_dir.clone());
-        Some(TaskHandle {
-            driver: NAME.to_owned(),
-            version: HANDLE_VERSION,
-            started_at_unix_nanos: unix_nanos_now(),
-            state: serde_json::to_value(intended).ok()?,
-        })
+        SUPERVISION.intend(plan)
     }
 
     async fn start(&self, plan: LaunchPlan) -> Result<Started, StartError> {
         let this = Self::new(self.options.clone());
-        let (handle, task) = launch(move || this.prepare(plan), launch_failed).await?;
-        let state = serde_json::to_value(&handle)
-            .map_err(|error| launch_failed(format!("cannot record the task: {error}")))?;
-        let handle = TaskHandle {
-            driver: NAME.to_owned(),
-            version: HANDLE_VERSION,
-            started_at_unix_nanos: unix_nanos_now(),
-            state,
-        };
-        Ok(Started { handle, task: std::sync::Arc::new(task), network: None })
+        SUPERVISION.start(move || this.prepare(plan), launch_failed).await
     }
 
     async fn recover(&self, handle: &TaskHandle) -> Result<Recovered, RecoverError> {
-        let state: SupervisedHandle = handle.state_of(NAME, HANDLE_VERSION)?;
-        let (task, state) = match attach(state).await? {
-            Found::Running(task) => (task, RecoveredState::Running),
-            Found::Exited(task, result) => (task, RecoveredState::AlreadyExited(result)),
-            Found::Lost(task, result) => (task, RecoveredState::Lost(result)),
-        };
-        let task: std::sync::Arc<dyn RunningTask> = std::sync::Arc::new(task);
-        Ok(Recovered { task, state, network: None })
+        SUPERVISION.recover(handle).await
     }
 }
 
-fn launch_failed(reason: String) -> StartError {
-    StartError::recoverable(format!("{LAUNCH_FAILED} {reason}"))
+fn launch_failed(failure: Failure) -> StartError {
+    StartError::recoverable(format!("{LAUNCH_FAILED} {}", failure.message))
 }
 
 /// A name with `*` allowed at either end.

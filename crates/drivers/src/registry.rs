@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{Driver, Mock, RawExec, RawExecOptions};
+use crate::{Driver, Exec, ExecOptions, Mock, RawExec, RawExecOptions};
 
 /// What the agent's configuration says about drivers.
 #[derive(Debug, Clone, Default)]
 pub struct RegistryOptions {
+    pub exec: ExecOptions,
     pub raw_exec: RawExecOptions,
     /// The pretending driver is for tests and off by default.
     pub mock_enabled: bool,
@@ -22,7 +23,8 @@ impl Registry {
     /// All drivers there are; disabled ones are in the list and say so in their fingerprint.
     pub fn new(options: RegistryOptions) -> Self {
         Self::of([
-            Arc::new(RawExec::new(options.raw_exec)) as Arc<dyn Driver>,
+            Arc::new(Exec::new(options.exec)) as Arc<dyn Driver>,
+            Arc::new(RawExec::new(options.raw_exec)),
             Arc::new(Mock::new(options.mock_enabled)),
         ])
     }

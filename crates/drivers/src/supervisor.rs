@@ -6,6 +6,7 @@
 
 mod attach;
 mod connection;
+mod driver;
 mod files;
 mod launch;
 
@@ -23,8 +24,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::task::{ExitResult, RunningTask, TaskError, TaskStats};
 
-pub(crate) use attach::{Found, attach};
-pub(crate) use launch::{TaskLaunch, launch};
+use attach::{Found, attach};
+pub(crate) use driver::Supervision;
+use launch::launch;
+pub(crate) use launch::{Failure, TaskIsolation, TaskLaunch};
 
 /// Requests under way on one connection; further callers wait.
 const CALLS_MAX: usize = 16;

@@ -8,6 +8,7 @@
 
 mod claim;
 mod kill;
+mod limits;
 mod naming;
 mod sweep;
 
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use claim::{NodeClaim, sweep_dead_nodes};
+pub use limits::Limits;
 pub use naming::directory_name;
 pub use sweep::{SweepReport, sweep};
 
@@ -53,12 +55,16 @@ pub(crate) enum Kind {
     Unified,
     Freezer,
     Cpu,
+    Memory,
+    Pids,
 }
 
 /// The trees of this machine that are used, the deciding one first.
 #[derive(Debug, Clone)]
 pub struct Hierarchies {
     trees: Vec<(Kind, PathBuf)>,
+    /// The unified tree has all controllers, as on a machine without v1.
+    pure: bool,
 }
 
 impl Hierarchies {
@@ -77,10 +83,12 @@ impl Hierarchies {
         } else if is_writable_tree(&root.join("freezer")) {
             trees.push((Kind::Freezer, root.join("freezer")));
         }
-        if !pure && !trees.is_empty() && is_writable_tree(&root.join("cpu")) {
-            trees.push((Kind::Cpu, root.join("cpu")));
+        if !pure && !trees.is_empty() {
+            let v1 = [(Kind::Cpu, "cpu"), (Kind::Memory, "memory"), (Kind::Pids, "pids")];
+            let v1 = v1.map(|(kind, name)| (kind, root.join(name)));
+            trees.extend(v1.into_iter().filter(|(_, root)| is_writable_tree(root)));
         }
-        Self { trees }
+        Self { trees, pure }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -89,7 +97,20 @@ impl Hierarchies {
 
     /// The deciding tree alone, for groups that hold processes together and limit nothing.
     pub fn membership_only(&self) -> Self {
-        Self { trees: self.trees.iter().take(1).cloned().collect() }
+        Self { trees: self.trees.iter().take(1).cloned().collect(), pure: self.pure }
+    }
+
+    /// Without the trees that are for limits alone, for groups that have none: each directory costs
+    /// time at start and end, and memory in the kernel.
+    pub fn without_limits(&self) -> Self {
+        let is_for_limits = |kind: &Kind| matches!(kind, Kind::Memory | Kind::Pids);
+        let trees = self.trees.iter().filter(|(kind, _)| !is_for_limits(kind));
+        Self { trees: trees.cloned().collect(), pure: self.pure }
+    }
+
+    /// Whether a node has groups: while its agent lives, and longer while tasks do.
+    pub fn knows(&self, node_id: &str) -> bool {
+        self.node_directories(node_id).any(|(_, path)| path.exists())
     }
 
     fn node_directories(&self, node_id: &str) -> impl Iterator<Item = (Kind, PathBuf)> {
@@ -104,6 +125,8 @@ impl Hierarchies {
 #[derive(Debug, Clone)]
 pub struct Cgroup {
     directories: Vec<(Kind, PathBuf)>,
+    /// The first directory has files of all controllers.
+    has_controllers: bool,
 }
 
 /// Figures of one group.
@@ -124,6 +147,11 @@ impl Cgroup {
         for (_, path) in &group.directories {
             create_directory(path).map_err(failed("create", path))?;
         }
+        if let Some(((_, path), (_, root))) = group.directories.first().zip(on.trees.first())
+            && on.pure
+        {
+            limits::pass_on_controllers(root, path);
+        }
         Ok(group)
     }
 
@@ -132,7 +160,7 @@ impl Cgroup {
         let name = naming::directory_name(name);
         let directories =
             on.node_directories(node_id).map(|(kind, path)| (kind, path.join(&name))).collect();
-        Self { directories }
+        Self { directories, has_controllers: on.pure }
     }
 
     /// The share of the processor when it is contended, in v1's unit (1024 is one share), as far
@@ -142,7 +170,7 @@ impl Cgroup {
             let (file, value) = match kind {
                 Kind::Cpu => ("cpu.shares", shares.clamp(2, 262_144)),
                 Kind::Unified => ("cpu.weight", weight_of_shares(shares)),
-                Kind::Freezer => continue,
+                Kind::Freezer | Kind::Memory | Kind::Pids => continue,
             };
             match write(&path.join(file), &value.to_string()) {
                 Err(error) if is_gone(&error) || is_denied(&error) => {}
@@ -179,8 +207,7 @@ impl Cgroup {
             return Ok(CgroupStats::default());
         };
         let pids = pids_in(path)?;
-        let own_memory = fs::read_to_string(path.join("memory.current"));
-        let memory_bytes = match own_memory.ok().and_then(|text| text.trim().parse().ok()) {
+        let memory_bytes = match self.counted_memory() {
             Some(bytes) => bytes,
             None => pids.iter().map(|pid| resident_bytes(*pid)).sum(),
         };
@@ -194,11 +221,30 @@ impl Cgroup {
         Ok(CgroupStats { cpu_nanos, memory_bytes, processes: pids.len() as u64 })
     }
 
+    /// Memory as the kernel counts it for the group; none where it does not, or no longer.
+    fn counted_memory(&self) -> Option<u64> {
+        self.directories.iter().find_map(|(kind, path)| match kind {
+            Kind::Unified => {
+                fs::read_to_string(path.join("memory.current")).ok()?.trim().parse().ok()
+            }
+            Kind::Memory => {
+                field(&fs::read_to_string(path.join("memory.stat")).ok()?, "total_rss ")
+            }
+            _ => None,
+        })
+    }
+
     /// Whether the kernel has killed a process of this group for want of memory.
     pub fn oom_killed(&self) -> bool {
-        self.directories.iter().any(|(_, path)| {
-            fs::read_to_string(path.join("memory.events"))
-                .is_ok_and(|text| field(&text, "oom_kill").is_some_and(|count| count > 0))
+        self.directories.iter().any(|(kind, path)| {
+            let file = match kind {
+                Kind::Unified => "memory.events",
+                Kind::Memory => "memory.oom_control",
+                _ => return false,
+            };
+            // With the space: another field of the older file begins alike.
+            fs::read_to_string(path.join(file))
+                .is_ok_and(|text| field(&text, "oom_kill ").is_some_and(|count| count > 0))
         })
     }
 

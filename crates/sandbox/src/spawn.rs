@@ -7,15 +7,19 @@
 //! allocate nor take a lock.
 
 mod child;
+mod mounts;
 
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
+use crate::capabilities::Capabilities;
 use crate::cgroup::Placement;
+use crate::isolation::Isolation;
 
 use child::Plan;
+pub(crate) use mounts::set_attributes_of_nothing as set_mount_attributes_of_nothing;
 
 /// Bytes of stack for the short time between clone and exec. The child calls nothing that recurses
 /// and holds no buffers, in a debug build it needs about 2 KiB.
@@ -27,6 +31,9 @@ const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 #[derive(Debug, Clone, Copy)]
 pub enum Program<'a> {
     Path(&'a CStr),
+    /// The first of these that is a file, looked for below the program's own root. It is made
+    /// executable if it is not, and its path becomes the first argument.
+    FirstOf(&'a [CString]),
     /// An open program, such as one from [`crate::sealed_program`].
     Open(BorrowedFd<'a>),
 }
@@ -41,7 +48,10 @@ pub struct Spawn<'a> {
     /// Become descriptors 0, 1, 2 and so on of the program, in this order.
     pub descriptors: &'a [BorrowedFd<'a>],
     pub directory: Option<&'a CStr>,
+    /// A root and namespaces of its own. Paths of program and directory are then below that root.
+    pub isolation: Option<&'a Isolation>,
     pub user: Option<Credentials<'a>>,
+    pub power: Option<Power>,
     pub umask: u32,
     pub oom_score_adj: Option<i32>,
     /// Sent to the program when the thread that started it ends.
@@ -57,6 +67,15 @@ pub struct Credentials<'a> {
     pub groups: &'a [u32],
 }
 
+/// What a program may do beyond its user's own rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Power {
+    /// The most it and what it executes can ever have.
+    pub most: Capabilities,
+    /// What a program of another user than root has from the start; no more than `most`.
+    pub held: Capabilities,
+}
+
 /// The step at which a start failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -68,6 +87,10 @@ pub enum SpawnStep {
     User = 5,
     Directory = 6,
     Exec = 7,
+    Root = 8,
+    Mount = 9,
+    FindProgram = 10,
+    Capabilities = 11,
 }
 
 impl SpawnStep {
@@ -80,6 +103,10 @@ impl SpawnStep {
             Self::User,
             Self::Directory,
             Self::Exec,
+            Self::Root,
+            Self::Mount,
+            Self::FindProgram,
+            Self::Capabilities,
         ]
         .into_iter()
         .find(|step| *step as u8 == number)
@@ -95,14 +122,20 @@ impl SpawnStep {
             Self::User => "change to its user",
             Self::Directory => "enter its working directory",
             Self::Exec => "execute the program",
+            Self::Root => "enter its root directory",
+            Self::Mount => "mount",
+            Self::FindProgram => "find the program",
+            Self::Capabilities => "limit its capabilities",
         }
     }
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {}", step.attempt())]
+#[error("cannot {}{}", step.attempt(), subject.as_deref().unwrap_or_default())]
 pub struct SpawnError {
     pub step: SpawnStep,
+    /// What the step was about, where there are several; begins with a space.
+    pub subject: Option<String>,
     #[source]
     pub source: io::Error,
 }
@@ -134,19 +167,25 @@ impl Spawn<'_> {
     /// Returns once the program runs, or says at which step it failed; a child that failed is
     /// already gone and reaped.
     pub fn start(&self) -> Result<Child, SpawnError> {
-        let argv = pointers(self.argv);
+        let mut argv = pointers(self.argv);
         let env = pointers(self.env);
         let oom_score = self.oom_score_adj.map(|value| value.to_string().into_bytes());
-        let mut plan = Plan::new(self, &argv, &env, oom_score.as_deref());
-        let cloned = clone_like_vfork(&mut plan, self.placement);
-        let (pid, pidfd) =
-            cloned.map_err(|source| SpawnError { step: SpawnStep::Clone, source })?;
+        let mut plan = Plan::new(self, &mut argv, &env, oom_score.as_deref());
+        let cloned = clone_like_vfork(&mut plan, self);
+        let (pid, pidfd) = cloned.map_err(|source| SpawnError {
+            step: SpawnStep::Clone,
+            subject: None,
+            source,
+        })?;
         let child = Child { pid, pidfd };
         match plan.failure() {
             None => Ok(child),
-            Some((step, errno)) => {
+            Some((step, errno, mount)) => {
                 reap(&child);
-                Err(SpawnError { step, source: io::Error::from_raw_os_error(errno) })
+                let subject = self.isolation.filter(|_| step == SpawnStep::Mount);
+                let subject = subject.and_then(|isolation| isolation.mounts.get(mount));
+                let subject = subject.map(|mount| format!(" /{}", mount.describe()));
+                Err(SpawnError { step, subject, source: io::Error::from_raw_os_error(errno) })
             }
         }
     }
@@ -164,15 +203,21 @@ fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
     strings.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
 }
 
-fn clone_like_vfork(
-    plan: &mut Plan<'_>,
-    placement: Option<&Placement>,
-) -> io::Result<(u32, OwnedFd)> {
+fn clone_like_vfork(plan: &mut Plan<'_>, spawn: &Spawn<'_>) -> io::Result<(u32, OwnedFd)> {
     let stack = Vec::<u8>::with_capacity(CHILD_STACK_BYTES);
     let mut pidfd: libc::c_int = -1;
     let mut flags = (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64;
+    if let Some(isolation) = spawn.isolation {
+        let wanted = [
+            (true, libc::CLONE_NEWNS),
+            (isolation.private_pids, libc::CLONE_NEWPID),
+            (isolation.private_ipc, libc::CLONE_NEWIPC),
+        ];
+        let wanted = wanted.iter().filter(|(wanted, _)| *wanted);
+        flags = wanted.fold(flags, |flags, (_, flag)| flags | *flag as u64);
+    }
     let mut cgroup = 0;
-    if let Some(directory) = placement.and_then(Placement::unified) {
+    if let Some(directory) = spawn.placement.and_then(Placement::unified) {
         flags |= CLONE_INTO_CGROUP;
         cgroup = directory.as_raw_fd() as u64;
     }

@@ -41,6 +41,7 @@ pub struct AgentConfig {
     pub advertise: Addresses,
     pub server: ServerConfig,
     pub client: ClientConfig,
+    pub exec: ExecConfig,
     pub raw_exec: RawExecConfig,
 }
 
@@ -93,6 +94,8 @@ pub struct ClientConfig {
     pub node_class: Option<String>,
     pub node_pool: Option<String>,
     pub meta: BTreeMap<String, String>,
+    /// Paths of the host and where tasks of `exec` see them; empty for the usual ones.
+    pub chroot_env: BTreeMap<String, String>,
     /// From `options`: only these drivers.
     pub driver_allowlist: Option<Vec<String>>,
     /// From `options`: not these drivers.
@@ -133,6 +136,16 @@ pub struct ReservedConfig {
 pub struct HostVolume {
     pub path: String,
     pub read_only: bool,
+}
+
+/// The `exec` plugin.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExecConfig {
+    pub default_pid_mode: Option<String>,
+    pub default_ipc_mode: Option<String>,
+    pub allow_caps: Option<Vec<String>>,
+    pub denied_host_uids: Option<String>,
+    pub denied_host_gids: Option<String>,
 }
 
 /// The `raw_exec` plugin.
@@ -183,7 +196,7 @@ fn read_item(r: &mut Reader<'_>, item: &ConfigItem, out: &mut AgentConfig) {
         "client" => r.each(item, |r, body| {
             client::read(r, body, &mut out.client, &mut out.raw_exec);
         }),
-        "plugin" => plugins::read(r, item, &mut out.raw_exec),
+        "plugin" => plugins::read(r, item, &mut out.exec, &mut out.raw_exec),
         "telemetry" => {
             r.warn(
                 item,
@@ -249,6 +262,8 @@ impl AgentConfig {
             node_gc_threshold, job_gc_interval, job_gc_threshold, eval_gc_threshold,
             batch_eval_gc_threshold, deployment_gc_threshold, heartbeat_grace, min_heartbeat_ttl,
             max_heartbeats_per_second, failover_heartbeat_ttl);
+        take_all!(self.exec, later.exec; default_pid_mode, default_ipc_mode, allow_caps,
+            denied_host_uids, denied_host_gids);
         take_all!(self.raw_exec, later.raw_exec; enabled);
         self.client.merge(later.client);
     }
@@ -268,6 +283,7 @@ impl ClientConfig {
             }
         }
         self.meta.extend(later.meta);
+        self.chroot_env.extend(later.chroot_env);
         self.host_volumes.extend(later.host_volumes);
     }
 }

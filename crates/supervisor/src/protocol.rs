@@ -19,9 +19,11 @@ use crate::logs::LogLimits;
 use crate::record::ExitRecord;
 use crate::wire::{Malformed, Reader, Writer};
 
-/// The version spoken here. An agent must also speak the one before, for the supervisors it finds
-/// running after an update; this is the first.
-pub const VERSION: u32 = 1;
+/// The version spoken here: 2 brought isolation.
+pub const VERSION: u32 = 2;
+/// An agent also speaks the one before, to the supervisors it finds running after an update.
+/// Only the launch differs, which goes to a supervisor of the agent's own version.
+pub const VERSION_MIN: u32 = 1;
 /// The kernel takes at most 2 MiB of arguments and environment.
 pub const LAUNCH_BYTES_MAX: usize = 4 << 20;
 /// Everything but a launch is small.
@@ -32,10 +34,12 @@ pub const HEADER_BYTES: usize = 5;
 /// A task to start, in full. Texts are bytes, since Unix knows no encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    pub program: Vec<u8>,
+    /// Where the program may be; without isolation only the first counts.
+    pub programs: Vec<Vec<u8>>,
     pub argv: Vec<Vec<u8>>,
     pub env: Vec<Vec<u8>>,
     pub directory: Vec<u8>,
+    pub isolation: Option<LaunchIsolation>,
     pub user: Option<LaunchUser>,
     pub oom_score_adj: Option<i32>,
     /// Names the task's cgroup; without one, descendants are found by parentage.
@@ -46,6 +50,27 @@ pub struct Launch {
     pub stdout_name: String,
     pub stderr_name: String,
     pub log_limits: LogLimits,
+}
+
+/// A root of its own, with `/dev`, `/proc` and `/sys` added by the supervisor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchIsolation {
+    pub root: Vec<u8>,
+    pub mounts: Vec<LaunchMount>,
+    pub private_pids: bool,
+    pub private_ipc: bool,
+    /// Sets of capabilities as bits: the most there can be, and what is held from the start.
+    pub capabilities_most: u64,
+    pub capabilities_held: u64,
+}
+
+/// A place of the host shown below the root, or with an empty source nothing shown in a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchMount {
+    pub source: Vec<u8>,
+    /// Without a leading slash.
+    pub target: Vec<u8>,
+    pub read_only: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,13 +84,20 @@ pub struct LaunchUser {
 pub struct LaunchCgroup {
     pub node_id: String,
     pub name: String,
+    /// The group is there in the trees for limits too.
+    pub has_limits: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     Launch(Box<Launch>),
-    Attach,
-    Signal { number: i32 },
+    /// In the version of whom it is said to.
+    Attach {
+        version: u32,
+    },
+    Signal {
+        number: i32,
+    },
     SetLogs(LogLimits),
     Kill,
 }
@@ -125,6 +157,11 @@ fn parts(frame: &[u8]) -> Result<(u8, Reader<'_>), Malformed> {
     Ok((reader.u8()?, reader))
 }
 
+fn version(reader: &mut Reader<'_>) -> Result<u32, Malformed> {
+    let version = reader.u32()?;
+    if (VERSION_MIN..=VERSION).contains(&version) { Ok(version) } else { Err(Malformed) }
+}
+
 impl Request {
     pub fn encode(&self) -> Vec<u8> {
         match self {
@@ -132,7 +169,7 @@ impl Request {
                 writer.u32(VERSION);
                 launch.encode(writer);
             }),
-            Self::Attach => frame(2, |writer| writer.u32(VERSION)),
+            Self::Attach { version } => frame(2, |writer| writer.u32(*version)),
             Self::Signal { number } => frame(3, |writer| writer.i32(*number)),
             Self::SetLogs(limits) => frame(4, |writer| limits.encode(writer)),
             Self::Kill => frame(5, |_| {}),
@@ -141,12 +178,9 @@ impl Request {
 
     pub fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let (kind, mut reader) = parts(frame)?;
-        if matches!(kind, 1 | 2) && reader.u32()? != VERSION {
-            return Err(Malformed);
-        }
         let request = match kind {
-            1 => Self::Launch(Box::new(Launch::decode(&mut reader)?)),
-            2 => Self::Attach,
+            1 if reader.u32()? == VERSION => Self::Launch(Box::new(Launch::decode(&mut reader)?)),
+            2 => Self::Attach { version: version(&mut reader)? },
             3 => Self::Signal { number: reader.i32()? },
             4 => Self::SetLogs(LogLimits::decode(&mut reader)?),
             5 => Self::Kill,
@@ -181,8 +215,8 @@ impl Reply {
 
     pub fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let (kind, mut reader) = parts(frame)?;
-        if kind == 65 && reader.u32()? != VERSION {
-            return Err(Malformed);
+        if kind == 65 {
+            version(&mut reader)?;
         }
         let reply = match kind {
             65 => Self::Started(Running {
@@ -209,10 +243,11 @@ impl Reply {
 
 impl Launch {
     fn encode(&self, writer: &mut Writer) {
-        writer.text(&self.program);
+        writer.list(&self.programs, |writer, text| writer.text(text));
         writer.list(&self.argv, |writer, text| writer.text(text));
         writer.list(&self.env, |writer, text| writer.text(text));
         writer.text(&self.directory);
+        writer.option(self.isolation.as_ref(), |writer, isolation| isolation.encode(writer));
         writer.option(self.user.as_ref(), |writer, user| {
             writer.u32(user.uid);
             writer.u32(user.gid);
@@ -222,6 +257,7 @@ impl Launch {
         writer.option(self.cgroup.as_ref(), |writer, cgroup| {
             writer.text(cgroup.node_id.as_bytes());
             writer.text(cgroup.name.as_bytes());
+            writer.truth(cgroup.has_limits);
         });
         writer.text(&self.state_directory);
         writer.text(&self.logs_directory);
@@ -232,10 +268,11 @@ impl Launch {
 
     fn decode(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(Self {
-            program: reader.text()?,
+            programs: reader.list(Reader::text)?,
             argv: reader.list(Reader::text)?,
             env: reader.list(Reader::text)?,
             directory: reader.text()?,
+            isolation: reader.option(LaunchIsolation::decode)?,
             user: reader.option(|reader| {
                 Ok(LaunchUser {
                     uid: reader.u32()?,
@@ -245,7 +282,11 @@ impl Launch {
             })?,
             oom_score_adj: reader.option(Reader::i32)?,
             cgroup: reader.option(|reader| {
-                Ok(LaunchCgroup { node_id: reader.string()?, name: reader.string()? })
+                Ok(LaunchCgroup {
+                    node_id: reader.string()?,
+                    name: reader.string()?,
+                    has_limits: reader.truth()?,
+                })
             })?,
             state_directory: reader.text()?,
             logs_directory: reader.text()?,
@@ -256,19 +297,67 @@ impl Launch {
     }
 }
 
+impl LaunchIsolation {
+    fn encode(&self, writer: &mut Writer) {
+        writer.text(&self.root);
+        writer.list(&self.mounts, |writer, mount| {
+            writer.text(&mount.source);
+            writer.text(&mount.target);
+            writer.truth(mount.read_only);
+        });
+        writer.truth(self.private_pids);
+        writer.truth(self.private_ipc);
+        writer.u64(self.capabilities_most);
+        writer.u64(self.capabilities_held);
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self {
+            root: reader.text()?,
+            mounts: reader.list(|reader| {
+                Ok(LaunchMount {
+                    source: reader.text()?,
+                    target: reader.text()?,
+                    read_only: reader.truth()?,
+                })
+            })?,
+            private_pids: reader.truth()?,
+            private_ipc: reader.truth()?,
+            capabilities_most: reader.u64()?,
+            capabilities_held: reader.u64()?,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn launch() -> Request {
         Request::Launch(Box::new(Launch {
-            program: b"/bin/sh".to_vec(),
+            programs: vec![b"/bin/sh".to_vec(), b"/sh".to_vec()],
             argv: vec![b"sh".to_vec(), b"".to_vec()],
             env: vec![b"A=\xff".to_vec()],
             directory: b"/".to_vec(),
+            isolation: Some(LaunchIsolation {
+                root: b"/r".to_vec(),
+                mounts: vec![LaunchMount {
+                    source: b"/bin".to_vec(),
+                    target: b"bin".to_vec(),
+                    read_only: true,
+                }],
+                private_pids: true,
+                private_ipc: false,
+                capabilities_most: 3,
+                capabilities_held: 1 << 40,
+            }),
             user: Some(LaunchUser { uid: 1, gid: 2, groups: vec![3, 4] }),
             oom_score_adj: Some(-5),
-            cgroup: Some(LaunchCgroup { node_id: "n".to_owned(), name: "t".to_owned() }),
+            cgroup: Some(LaunchCgroup {
+                node_id: "n".to_owned(),
+                name: "t".to_owned(),
+                has_limits: true,
+            }),
             state_directory: b"/s".to_vec(),
             logs_directory: b"/l".to_vec(),
             stdout_name: "t.stdout".to_owned(),
@@ -282,7 +371,8 @@ mod tests {
         let limits = LogLimits { files_max: 1, file_bytes_max: 2 };
         let requests = [
             launch(),
-            Request::Attach,
+            Request::Attach { version: 1 },
+            Request::Attach { version: VERSION },
             Request::Signal { number: 15 },
             Request::SetLogs(limits),
             Request::Kill,
@@ -309,6 +399,14 @@ mod tests {
         {
             let bytes = reply.encode();
             assert_eq!(Reply::decode(&bytes), Ok(reply));
+        }
+    }
+
+    #[test]
+    fn an_unknown_version_makes_no_sense() {
+        for version in [0, VERSION + 1] {
+            let bytes = Request::Attach { version }.encode();
+            assert_eq!(Request::decode(&bytes), Err(Malformed));
         }
     }
 

@@ -106,7 +106,7 @@ impl Supervisor {
 
     fn answer(&mut self, agent: &mut Connection, request: Request) -> bool {
         match request {
-            Request::Attach => {
+            Request::Attach { .. } => {
                 agent.attached = true;
                 agent.send(&Reply::Started(self.task.running.clone()))
             }

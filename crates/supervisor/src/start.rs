@@ -10,8 +10,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 use rustix::pipe::{PipeFlags, pipe_with};
-use sandbox::{Cgroup, Hierarchies, ProcessId, Program, Spawn, SpawnError};
-use supervisor::protocol::{Launch, Reply, Running};
+use sandbox::isolation::kernel_mounts;
+use sandbox::{
+    Capabilities, Cgroup, Hierarchies, Isolation, Mount, Power, ProcessId, Program, Spawn,
+    SpawnError,
+};
+use supervisor::protocol::{Launch, LaunchCgroup, LaunchIsolation, LaunchMount, Reply, Running};
 use supervisor::{RotatingLog, SOCKET_FILE};
 
 /// What a task's process gets, as everywhere.
@@ -54,23 +58,32 @@ pub(crate) fn start(launch: &Launch) -> Result<Task, Reply> {
     let cgroup = launch
         .cgroup
         .as_ref()
-        .map(|cgroup| Cgroup::named(&Hierarchies::detect(), &cgroup.node_id, &cgroup.name));
+        .map(|cgroup| Cgroup::named(&trees_of(cgroup), &cgroup.node_id, &cgroup.name));
     let placement = cgroup
         .as_ref()
         .map(Cgroup::placement)
         .transpose()
         .map_err(|error| failed("open the cgroup")(io::Error::other(error)))?;
-    let program = text(&launch.program)?;
+    let programs = texts(&launch.programs)?;
+    let isolation = launch.isolation.as_ref().map(isolation).transpose()?;
     let directory = text(&launch.directory)?;
     let argv = texts(&launch.argv)?;
     let env = texts(&launch.env)?;
     let child = Spawn {
-        program: Program::Path(&program),
+        program: match (&isolation, programs.first()) {
+            (None, Some(program)) => Program::Path(program),
+            _ => Program::FirstOf(&programs),
+        },
         argv: &argv,
         env: &env,
         // Standard output of this process is /dev/null.
         descriptors: &[std::io::stdout().as_fd(), stdout_writer.as_fd(), stderr_writer.as_fd()],
         directory: Some(&directory),
+        isolation: isolation.as_ref(),
+        power: launch.isolation.as_ref().map(|wanted| Power {
+            most: Capabilities(wanted.capabilities_most),
+            held: Capabilities(wanted.capabilities_held),
+        }),
         user: launch.user.as_ref().map(|user| sandbox::Credentials {
             uid: user.uid,
             gid: user.gid,
@@ -93,6 +106,29 @@ pub(crate) fn start(launch: &Launch) -> Result<Task, Reply> {
         stderr: Stream { pipe: Some(stderr), log: stderr_log },
         listener,
         state_directory,
+    })
+}
+
+fn trees_of(cgroup: &LaunchCgroup) -> Hierarchies {
+    let found = Hierarchies::detect();
+    if cgroup.has_limits { found } else { found.without_limits() }
+}
+
+fn isolation(wanted: &LaunchIsolation) -> Result<Isolation, Reply> {
+    let mount = |mount: &LaunchMount| {
+        let target = text(&mount.target)?;
+        if mount.source.is_empty() {
+            return Ok(Mount::Hidden { target });
+        }
+        Ok(Mount::Bind { source: text(&mount.source)?, target, read_only: mount.read_only })
+    };
+    let mut mounts = wanted.mounts.iter().map(mount).collect::<Result<Vec<_>, Reply>>()?;
+    mounts.extend(kernel_mounts());
+    Ok(Isolation {
+        root: text(&wanted.root)?,
+        mounts,
+        private_pids: wanted.private_pids,
+        private_ipc: wanted.private_ipc,
     })
 }
 

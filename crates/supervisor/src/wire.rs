@@ -22,6 +22,10 @@ impl Writer {
         self.bytes.push(value);
     }
 
+    pub(crate) fn truth(&mut self, value: bool) {
+        self.u8(u8::from(value));
+    }
+
     pub(crate) fn u32(&mut self, value: u32) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
@@ -74,6 +78,14 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn u8(&mut self) -> Result<u8, Malformed> {
         Ok(self.array::<1>()?[0])
+    }
+
+    pub(crate) fn truth(&mut self) -> Result<bool, Malformed> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Malformed),
+        }
     }
 
     pub(crate) fn u32(&mut self) -> Result<u32, Malformed> {

@@ -106,3 +106,66 @@ fn the_end_of_a_task_while_no_agent_lives_is_known_afterwards() {
     assert_eq!(agent.cli_text(&["alloc", "logs", id]), "bye\n");
     agent.terminate();
 }
+
+/// Whatever dies first: the agent, or the task's supervisor while no agent lives.
+#[test]
+fn an_isolated_task_is_found_again_or_started_anew_and_leaves_nothing() {
+    if !is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut agent = Agent::start(dir.path(), BOTH);
+    let healthy = agent.get("/v1/nodes").unwrap()[0]["Drivers"]["exec"]["Healthy"] == true;
+    if !healthy {
+        println!("skipped: this machine cannot isolate tasks");
+        agent.terminate();
+        return;
+    }
+    let mut job = shell_job("apart", "service", "setsid sleep 1000 & echo $$; sleep 1000");
+    job["TaskGroups"][0]["Tasks"][0]["Driver"] = "exec".into();
+    job["TaskGroups"][0]["RestartPolicy"] = serde_json::json!(
+        { "Attempts": 3, "Mode": "fail", "Interval": 300_000_000_000_i64, "Delay": 100_000_000 });
+    agent.register(&job);
+    let first = agent.wait_alloc("apart", "runs", |a| a["ClientStatus"] == "running");
+    let id = first["ID"].as_str().unwrap().to_owned();
+    let restarts = |agent: &Agent| {
+        let alloc = agent.get(&format!("/v1/allocation/{id}"))?;
+        let state = &alloc["TaskStates"]["t"];
+        (state["State"] == "running").then(|| state["Restarts"].as_u64())?
+    };
+    let mounts = || {
+        let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        table.lines().filter(|line| line.contains(&id)).count()
+    };
+    assert_eq!(mounts(), 1, "the task's secrets and nothing else are mounted on the host");
+
+    agent.kill_and_restart();
+    agent.wait_ready();
+    assert_eq!(until("the task is found again", || restarts(&agent)), 0);
+
+    let supervisor = *supervisors_of(&id).first().expect("the task has a supervisor");
+    agent.kill();
+    signal(supervisor, "KILL");
+    let config = dir.path().join("agent.hcl");
+    let args = ["agent", "-config", config.to_str().unwrap()];
+    agent = Agent::spawn(dir.path(), args.map(str::to_owned).to_vec());
+    agent.wait_ready();
+    until("the task runs anew", || restarts(&agent).filter(|restarts| *restarts == 1));
+    assert!(agent.cli(&["job", "stop", "-purge", "apart"]).status.success());
+    until("nothing of the task is left", || {
+        let groups = cgroups().iter().filter(|path| path.to_string_lossy().contains(&id)).count();
+        (supervisors_of(&id).is_empty() && groups == 0 && mounts() == 0).then_some(())
+    });
+    agent.terminate();
+}
+
+/// Supervisors of an allocation, by the word that is there for people.
+fn supervisors_of(id: &str) -> Vec<u32> {
+    let pids = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| {
+        std::fs::read_to_string(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| line.starts_with("muster-supervisor") && line.contains(id))
+    })
+    .collect()
+}

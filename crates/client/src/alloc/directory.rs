@@ -15,10 +15,12 @@ use std::path::{Path, PathBuf};
 use model::ids::AllocId;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, chmodat, chownat, mkdirat, open, openat};
 use rustix::io::Errno;
+use sandbox::MemoryDir;
 
 /// The user that owns what belongs to nobody in particular.
 const NOBODY: u32 = 65_534;
 const SHARED: &str = "alloc";
+const SECRETS: &str = "secrets";
 
 /// The places of one allocation.
 #[derive(Debug, Clone)]
@@ -37,6 +39,35 @@ impl AllocDir {
 
     pub(crate) fn logs(&self) -> PathBuf {
         self.root.join(SHARED).join("logs")
+    }
+
+    pub(crate) fn secrets(&self, task: &str) -> PathBuf {
+        self.root.join(task).join(SECRETS)
+    }
+
+    /// Puts memory in the place of the task's secrets directory, if that is not done. Kept through
+    /// restarts of the task; looked at anew at each start, since a reboot takes it away.
+    pub(crate) fn keep_secrets_in_memory(
+        &self,
+        task: &str,
+        wanted: &MemoryDir<'_>,
+    ) -> io::Result<()> {
+        let flags = FOLDER | OFlags::CLOEXEC;
+        let root = open(&self.root, flags, Mode::empty())?;
+        let task = openat(&root, task, flags, Mode::empty())?;
+        wanted.ensure(&task, Path::new(SECRETS))
+    }
+
+    /// Takes the secrets of all tasks away.
+    pub(crate) fn remove_secrets(&self) -> io::Result<()> {
+        let entries = match std::fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        for entry in entries {
+            sandbox::remove_memory_dir(&entry?.path().join(SECRETS))?;
+        }
+        Ok(())
     }
 
     pub(crate) fn task(&self, task: &str) -> PathBuf {
@@ -58,7 +89,7 @@ impl AllocDir {
         let (task, is_new) = open_folder(&root, task)?;
         if is_new {
             open_folder(&task, "local")?;
-            open_folder(&task, "secrets")?;
+            open_folder(&task, SECRETS)?;
             folder(&task, Path::new("tmp"), 0o1777)?;
         }
         Ok(())

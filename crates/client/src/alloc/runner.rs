@@ -178,7 +178,7 @@ impl Runner {
             self.advance();
             self.observe_health();
             if self.slots.iter().all(|slot| slot.machine.is_finished()) {
-                return self.conclude();
+                return self.conclude().await;
             }
             self.tell();
             let look_again = self.health.as_ref().and_then(health::Watch::look_again);
@@ -198,7 +198,12 @@ impl Runner {
         }
     }
 
-    fn conclude(self) -> Ended {
+    async fn conclude(self) -> Ended {
+        let directory = self.shared.alloc_dir(&self.alloc);
+        // Secrets go with the tasks, not when the directory is collected some day.
+        if let Err(error) = op::blocking(move || directory.remove_secrets()).await {
+            tracing::warn!(alloc_id = %self.alloc.id, %error, "secrets were not taken away");
+        }
         if self.removed {
             return Ended::Removed;
         }

@@ -60,6 +60,7 @@ pub(crate) fn terminated(now: Nanos, exit: &ExitResult) -> TaskEvent {
         (Some(error), Some(lost)) => Some(format!("{lost}: {error}")),
         (error, lost) => error.clone().or(lost),
     };
+    let message = message.or_else(|| exit.oom_killed.then(|| "OOM Killed".to_owned()));
     let mut details = vec![("exit_code", code.as_str()), ("signal", &signal), ("oom_killed", &oom)];
     if let Some(message) = &message {
         display.push_str(&format!(", Exit Message: \"{message}\""));

@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::path::{Component, Path};
 
-use drivers::{LaunchPlan, LogPlan, TaskResources};
-use model::alloc::{Alloc, TaskEvent};
+use drivers::{FilesystemIsolation, LaunchPlan, LogPlan, MemoryMax, TaskResources};
+use model::alloc::{Alloc, AllocatedTask, TaskEvent};
 use model::job::{LogConfig, Task, TaskGroup};
 use rustix::fs::{Mode, OFlags, openat};
+use sandbox::MemoryDir;
 
+use crate::alloc::directory::AllocDir;
 use crate::clock;
 use crate::shared::Shared;
 use crate::task::env::{Sources, TaskPaths, build};
@@ -16,6 +18,9 @@ use crate::task::interpolate::Values;
 
 const LOG_FILES: u32 = 10;
 const LOG_FILE_MB: u64 = 10;
+/// Room for a task's secrets.
+const SECRETS_BYTES: u64 = 1 << 20;
+const ROOT: &str = "root";
 
 /// The task to prepare, by its place in the group.
 pub(crate) struct Wanted<'a> {
@@ -39,10 +44,16 @@ pub(crate) fn prepare(shared: &Shared, wanted: &Wanted<'_>) -> Result<LaunchPlan
     })?;
     let task_dir = directory.task(&task.name);
     write_payload(wanted, &task_dir).map_err(&setup_failure)?;
-    let paths = TaskPaths {
-        alloc: &directory.shared(),
-        local: &task_dir.join("local"),
-        secrets: &task_dir.join("secrets"),
+    let seen_from_inside = is_isolated(shared, task);
+    let (alloc_dir, local, secrets) =
+        (directory.shared(), task_dir.join("local"), directory.secrets(&task.name));
+    let paths = match seen_from_inside {
+        true => TaskPaths {
+            alloc: Path::new("/alloc"),
+            local: Path::new("/local"),
+            secrets: Path::new("/secrets"),
+        },
+        false => TaskPaths { alloc: &alloc_dir, local: &local, secrets: &secrets },
     };
     let env = build(&Sources {
         alloc: wanted.alloc,
@@ -55,8 +66,10 @@ pub(crate) fn prepare(shared: &Shared, wanted: &Wanted<'_>) -> Result<LaunchPlan
     let values = Values { env, node: Some(&shared.facts) };
     let user = Some(values.fill(&task.user)).filter(|user| !user.is_empty());
     let config = driver_config(shared, task, &values)?;
+    keep_secrets_in_memory(shared, &directory, task, user.as_deref()).map_err(|error| {
+        setup_failure(format!("failed to create the secrets directory: {error}"))
+    })?;
     let given = wanted.alloc.resources.tasks.get(&task.name);
-    let cpu = given.map_or_else(|| task.cpu(), |given| given.cpu.cpu_shares);
     let (max_files, max_file_size_bytes) = log_limits(task.log_config.as_ref());
     Ok(LaunchPlan {
         node_id: shared.node_id.to_string(),
@@ -66,6 +79,7 @@ pub(crate) fn prepare(shared: &Shared, wanted: &Wanted<'_>) -> Result<LaunchPlan
         env: values.env,
         user,
         task_dir,
+        alloc_dir,
         logs: LogPlan {
             dir: directory.logs(),
             stdout: format!("{}.stdout", task.name),
@@ -74,8 +88,51 @@ pub(crate) fn prepare(shared: &Shared, wanted: &Wanted<'_>) -> Result<LaunchPlan
             max_file_size_bytes,
         },
         state_dir: shared.start_dir(wanted.alloc, wanted.index, wanted.start),
-        resources: TaskResources { cpu_shares: u64::try_from(cpu).unwrap_or(0) },
+        resources: resources(task, given),
     })
+}
+
+/// Where the agent may mount. The directory is the task's user's own; a user that is not known is
+/// for the driver to report.
+fn keep_secrets_in_memory(
+    shared: &Shared,
+    directory: &AllocDir,
+    task: &Task,
+    user: Option<&str>,
+) -> std::io::Result<()> {
+    if sandbox::isolation::unavailable().is_some() {
+        return Ok(());
+    }
+    let by_default = if is_isolated(shared, task) { drivers::ISOLATED_USER } else { ROOT };
+    let owner = sandbox::lookup_user(user.unwrap_or(by_default));
+    let (uid, gid) = owner.map_or((0, 0), |user| (user.uid, user.gid));
+    let node_id = shared.node_id.to_string();
+    let wanted = MemoryDir { node_id: &node_id, uid, gid, size_bytes: SECRETS_BYTES };
+    directory.keep_secrets_in_memory(&task.name, &wanted)
+}
+
+/// Whether the task has a root of its own, in which its directories have other paths.
+fn is_isolated(shared: &Shared, task: &Task) -> bool {
+    let driver = shared.drivers.get(&task.driver);
+    driver.is_some_and(|driver| {
+        driver.capabilities().filesystem_isolation != FilesystemIsolation::None
+    })
+}
+
+fn resources(task: &Task, given: Option<&AllocatedTask>) -> TaskResources {
+    let positive = |number: i64| u64::try_from(number).unwrap_or(0);
+    let cpu = given.map_or_else(|| task.cpu(), |given| given.cpu.cpu_shares);
+    let memory = given.map_or_else(|| task.memory_mb(), |given| given.memory.memory_mb);
+    let most = given.map_or(0, |given| given.memory.memory_max_mb);
+    TaskResources {
+        cpu_shares: positive(cpu),
+        memory_mb: positive(memory),
+        memory_max: match most {
+            ..0 => MemoryMax::Unlimited,
+            0 => MemoryMax::Same,
+            most => MemoryMax::Mb(positive(most)),
+        },
+    }
 }
 
 /// Files kept, and bytes in each.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use crate::plan::TaskResources;
+use crate::plan::{MemoryMax, TaskResources};
 
 fn plan(directory: &std::path::Path, config: Value) -> LaunchPlan {
     LaunchPlan {
@@ -16,6 +16,7 @@ fn plan(directory: &std::path::Path, config: Value) -> LaunchPlan {
         env: BTreeMap::new(),
         user: None,
         task_dir: directory.to_owned(),
+        alloc_dir: directory.to_owned(),
         logs: LogPlan {
             dir: directory.to_owned(),
             stdout: "out".to_owned(),
@@ -24,7 +25,7 @@ fn plan(directory: &std::path::Path, config: Value) -> LaunchPlan {
             max_file_size_bytes: 100,
         },
         state_dir: directory.join("state"),
-        resources: TaskResources { cpu_shares: 1 },
+        resources: TaskResources { cpu_shares: 1, memory_mb: 1, memory_max: MemoryMax::Same },
     }
 }
 

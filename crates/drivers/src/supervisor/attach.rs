@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ::supervisor::protocol::{Reply, Request, VERSION};
+use ::supervisor::protocol::{Reply, Request, VERSION, VERSION_MIN};
 use tokio::sync::watch;
 
 use super::connection::{Frames, already_ended, connected, ended, watch_end};
@@ -20,7 +20,7 @@ pub(crate) enum Found {
 }
 
 pub(crate) async fn attach(handle: SupervisedHandle) -> Result<Found, RecoverError> {
-    if handle.protocol != VERSION {
+    if !(VERSION_MIN..=VERSION).contains(&handle.protocol) {
         return Err(RecoverError::OtherVersion { found: handle.protocol, expected: VERSION });
     }
     if !handle.is_confirmed() {
@@ -64,7 +64,7 @@ async fn find_intended(handle: SupervisedHandle) -> Result<Found, RecoverError> 
         && let Ok(mut frames) = Frames::new(socket)
     {
         let answer = async {
-            frames.send(&Request::Attach).await.ok()?;
+            frames.send(&Request::Attach { version: handle.protocol }).await.ok()?;
             frames.next().await.ok()
         };
         if let Ok(Some(Reply::Started(running))) = tokio::time::timeout(ATTACH_LIMIT, answer).await
@@ -84,7 +84,7 @@ async fn find_intended(handle: SupervisedHandle) -> Result<Found, RecoverError> 
 /// `None` unless the supervisor answers in time and is the one that was recorded.
 async fn introduce(mut frames: Frames, handle: &SupervisedHandle) -> Option<Frames> {
     let answer = async {
-        frames.send(&Request::Attach).await.ok()?;
+        frames.send(&Request::Attach { version: handle.protocol }).await.ok()?;
         frames.next().await.ok()
     };
     match tokio::time::timeout(ATTACH_LIMIT, answer).await {

@@ -11,10 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use ::supervisor::protocol::{Launch, LaunchCgroup, LaunchUser, Reply, Request, Running, VERSION};
+use ::supervisor::protocol::{
+    Launch, LaunchCgroup, LaunchIsolation, LaunchUser, Reply, Request, Running, VERSION,
+    VERSION_MIN,
+};
 use ::supervisor::{EXIT_FILE, LogLimits, SOCKET_FILE};
 use sandbox::cgroup::SUPERVISORS;
-use sandbox::{Cgroup, Process, Program, Spawn, User, sealed_program};
+use sandbox::{Cgroup, Limits, Process, Program, Spawn, SpawnStep, User, sealed_program};
 use tokio::sync::watch;
 
 use super::connection::{Frames, connected, watch_end};
@@ -34,40 +37,66 @@ pub(crate) struct TaskLaunch {
     pub(crate) node_id: String,
     pub(crate) cgroup_name: String,
     pub(crate) cpu_shares: u64,
-    pub(crate) program: PathBuf,
+    pub(crate) limits: Option<Limits>,
+    /// Where the program may be; without isolation only the first counts.
+    pub(crate) programs: Vec<PathBuf>,
     pub(crate) argv: Vec<String>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) directory: PathBuf,
+    pub(crate) isolation: Option<TaskIsolation>,
     pub(crate) user: Option<User>,
     pub(crate) oom_score_adj: Option<i32>,
     pub(crate) state_dir: PathBuf,
     pub(crate) logs: LogPlan,
 }
 
-/// `look_up` may ask the disk or the network, and runs where that is allowed. `failed` puts a
-/// heading to what goes wrong after it.
-pub(crate) async fn launch(
-    look_up: impl FnOnce() -> Result<TaskLaunch, StartError> + Send + 'static,
-    failed: fn(String) -> StartError,
-) -> Result<(SupervisedHandle, Supervised), StartError> {
-    let starting = blocking(move || prepare(look_up()?).map_err(failed)).await?;
-    started(starting).await.map_err(failed)
+/// As the supervisor takes it; what it needs in the root is there.
+pub(crate) type TaskIsolation = LaunchIsolation;
+
+/// A start that did not come about.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// None before the process existed.
+    pub(crate) step: Option<SpawnStep>,
+    pub(crate) message: String,
 }
 
-async fn started(mut starting: Starting) -> Result<(SupervisedHandle, Supervised), String> {
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { step: None, message }
+    }
+}
+
+/// `look_up` may ask the disk or the network, and runs where that is allowed. `failed` puts a
+/// heading to what goes wrong after it.
+pub(super) async fn launch(
+    look_up: impl FnOnce() -> Result<TaskLaunch, StartError> + Send + 'static,
+    failed: impl Fn(Failure) -> StartError + Clone + Send + 'static,
+) -> Result<(SupervisedHandle, Supervised), StartError> {
+    let of_preparation = failed.clone();
+    let starting =
+        blocking(move || prepare(look_up()?).map_err(|message| of_preparation(message.into())));
+    started(starting.await?).await.map_err(failed)
+}
+
+async fn started(mut starting: Starting) -> Result<(SupervisedHandle, Supervised), Failure> {
     let socket = starting.socket.take().expect("just prepared with a socket");
     let mut frames = Frames::new(socket).map_err(text)?;
     let reply = match tokio::time::timeout(START_LIMIT, frames.next()).await {
         Ok(reply) => reply.map_err(|error| format!("the supervisor has ended: {error}"))?,
-        Err(_) => return Err(format!("the supervisor has not answered within {START_LIMIT:?}")),
+        Err(_) => {
+            return Err(format!("the supervisor has not answered within {START_LIMIT:?}").into());
+        }
     };
     match reply {
         Reply::Started(running) => {
             let (handle, ended) = starting.done(running);
             Ok((handle.clone(), connected(frames, handle, ended)))
         }
-        Reply::StartFailed { message, .. } => Err(message),
-        other => Err(format!("the supervisor said something unexpected: {other:?}")),
+        Reply::StartFailed { step, message, .. } => {
+            Err(Failure { step: SpawnStep::from_number(step), message })
+        }
+        other => Err(format!("the supervisor said something unexpected: {other:?}").into()),
     }
 }
 
@@ -135,14 +164,21 @@ fn prepare(launch: TaskLaunch) -> Result<Starting, String> {
     };
     let hierarchies = usable_hierarchies();
     let mut supervisors = None;
+    if hierarchies.is_none() && launch.limits.is_some() {
+        return Err("limits need root and mounted cgroups".to_owned());
+    }
     if let Some(on) = hierarchies {
+        let trees = if launch.limits.is_some() { on.clone() } else { on.without_limits() };
         let cgroup =
-            Cgroup::create(on, &launch.node_id, &launch.cgroup_name).map_err(cgroup_text)?;
+            Cgroup::create(&trees, &launch.node_id, &launch.cgroup_name).map_err(cgroup_text)?;
         let (_, cgroup) = starting.cgroup.insert((launch.cgroup_name.clone(), cgroup));
         if cgroup.pids().is_ok_and(|pids| !pids.is_empty()) {
             cgroup.kill_all(KILL_LIMIT).map_err(cgroup_text)?;
         }
         cgroup.set_cpu_shares(launch.cpu_shares).map_err(cgroup_text)?;
+        if let Some(limits) = &launch.limits {
+            cgroup.set_limits(limits).map_err(cgroup_text)?;
+        }
         let own = Cgroup::create(&on.membership_only(), &launch.node_id, SUPERVISORS);
         supervisors = Some(own.and_then(|group| group.placement()).map_err(cgroup_text)?);
     }
@@ -157,7 +193,9 @@ fn prepare(launch: TaskLaunch) -> Result<Starting, String> {
         env: &[],
         descriptors: &[other_end.as_fd(), null.as_fd(), null.as_fd()],
         directory: Some(c"/"),
+        isolation: None,
         user: None,
+        power: None,
         umask: 0o022,
         oom_score_adj: None,
         parent_death_signal: None,
@@ -197,7 +235,7 @@ fn end_predecessor(launch: &TaskLaunch) -> Result<(), String> {
     {
         tracing::warn!(cgroup = launch.cgroup_name, "ending an earlier copy of the task");
         socket.set_read_timeout(Some(KILL_LIMIT)).map_err(text)?;
-        let sent = [Request::Attach, Request::Kill]
+        let sent = [Request::Attach { version: VERSION_MIN }, Request::Kill]
             .iter()
             .try_for_each(|request| socket.write_all(&request.encode()));
         // The stream ends when the supervisor does; one that is ending already closes it early.
@@ -215,18 +253,22 @@ fn end_predecessor(launch: &TaskLaunch) -> Result<(), String> {
 fn protocol_launch(launch: TaskLaunch, has_cgroup: bool) -> Launch {
     let env = launch.env.iter().map(|(name, value)| format!("{name}={value}").into_bytes());
     Launch {
-        program: text_bytes(&launch.program),
+        programs: launch.programs.iter().map(|path| text_bytes(path)).collect(),
         argv: launch.argv.into_iter().map(String::into_bytes).collect(),
         env: env.collect(),
         directory: text_bytes(&launch.directory),
+        isolation: launch.isolation,
         user: launch.user.map(|user| LaunchUser {
             uid: user.uid,
             gid: user.gid,
             groups: user.groups,
         }),
         oom_score_adj: launch.oom_score_adj,
-        cgroup: has_cgroup
-            .then_some(LaunchCgroup { node_id: launch.node_id, name: launch.cgroup_name }),
+        cgroup: has_cgroup.then_some(LaunchCgroup {
+            node_id: launch.node_id,
+            name: launch.cgroup_name,
+            has_limits: launch.limits.is_some(),
+        }),
         state_directory: text_bytes(&launch.state_dir),
         logs_directory: text_bytes(&launch.logs.dir),
         stdout_name: launch.logs.stdout,

@@ -1,6 +1,6 @@
 //! Tasks as they live and end while an agent is there.
 
-use drivers::{Driver, IdRanges, RawExecOptions};
+use drivers::{DeniedIds, Driver, IdRanges, RawExecOptions};
 use serde_json::json;
 
 use crate::place::{LIMIT, Place, SIGTERM, exit_of, is_alive, until};
@@ -62,7 +62,7 @@ async fn a_task_runs_as_its_user_with_that_users_groups() {
 async fn a_start_that_cannot_succeed_says_why_and_leaves_nothing() {
     let options = RawExecOptions {
         enabled: true,
-        denied_host_uids: IdRanges::parse("65534").unwrap(),
+        denied_ids: DeniedIds { uids: IdRanges::parse("65534").unwrap(), ..Default::default() },
         ..Default::default()
     };
     let Some(place) = Place::with(options) else { return };

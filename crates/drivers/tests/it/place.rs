@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use drivers::{
-    Driver, ExitResult, LaunchPlan, LogPlan, RawExec, RawExecOptions, RunningTask, TaskResources,
+    Driver, ExitResult, LaunchPlan, LogPlan, MemoryMax, RawExec, RawExecOptions, RunningTask,
+    TaskResources,
 };
 use sandbox::cgroup::NodeClaim;
 use sandbox::{Cgroup, Hierarchies};
@@ -70,6 +71,7 @@ impl Place {
             env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             user: None,
             task_dir: self.path().to_owned(),
+            alloc_dir: self.path().to_owned(),
             logs: LogPlan {
                 dir: self.path().join("logs"),
                 stdout: "task.stdout".to_owned(),
@@ -78,13 +80,38 @@ impl Place {
                 max_file_size_bytes: 10 << 20,
             },
             state_dir: self.state_dir(),
-            resources: TaskResources { cpu_shares: 100 },
+            resources: TaskResources {
+                cpu_shares: 100,
+                memory_mb: 32,
+                memory_max: MemoryMax::Same,
+            },
         }
+    }
+
+    /// A shell script as an isolated task named `task`.
+    pub(crate) fn isolated(&self, script: &str) -> LaunchPlan {
+        let path = |name: &str| {
+            let path = self.path().join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+            std::fs::set_permissions(&path, mode).unwrap();
+            path
+        };
+        path("own/local");
+        LaunchPlan { task_dir: path("own"), alloc_dir: path("shared"), ..self.script(script) }
     }
 
     /// Runs a script to its end; its exit and standard output.
     pub(crate) async fn run(&self, plan: LaunchPlan) -> (ExitResult, String) {
-        let started = self.driver.start(plan).await.unwrap();
+        self.run_with(&self.driver, plan).await
+    }
+
+    pub(crate) async fn run_with(
+        &self,
+        driver: &dyn Driver,
+        plan: LaunchPlan,
+    ) -> (ExitResult, String) {
+        let started = driver.start(plan).await.unwrap();
         let result = exit_of(&*started.task).await;
         started.task.destroy().await.unwrap();
         (result, self.log("task.stdout.0"))

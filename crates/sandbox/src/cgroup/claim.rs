@@ -71,17 +71,22 @@ impl NodeClaim {
     /// was the last node. `all_ended`: the caller has ended all tasks, so that a supervisor that is
     /// still seen is on its way out and worth the wait.
     pub fn give_back(mut self, all_ended: bool) {
-        if let Some(file) = self.lock.take() {
-            // A copy in a child that has yet to execute its program must not keep it.
-            let _ = flock(&file, FlockOperation::Unlock);
-        }
-        for (_, path) in self.on.node_directories(&self.node_id) {
+        // Held until the directories are gone: whoever sweeps takes this for the sign that a later
+        // claim of the same name is not in them.
+        let lock = self.lock.take();
+        // The one with the lock last: once it is gone, a new claim can be made and filled.
+        let directories: Vec<_> = self.on.node_directories(&self.node_id).collect();
+        for (_, path) in directories.iter().rev() {
             if all_ended {
                 let _ = remove_tree(&path.join(SUPERVISORS));
             }
             // Each of these fails harmlessly while somebody is inside.
             let _ = fs::remove_dir(path.join(SUPERVISORS));
-            remove_empty(&path);
+            remove_empty(path);
+        }
+        if let Some(file) = lock {
+            // A copy in a child that has yet to execute its program must not keep it.
+            let _ = flock(&file, FlockOperation::Unlock);
         }
     }
 }
@@ -107,12 +112,17 @@ pub fn sweep_dead_nodes(on: &Hierarchies) -> Result<Vec<String>, CgroupError> {
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
+        // A lock on a directory that was removed meanwhile says nothing of the one that is there.
+        if !is_still_at(&file, &path).map_err(failed("look at", &path))? {
+            continue;
+        }
         let directories: Vec<PathBuf> =
             on.trees.iter().map(|(_, root)| root.join(PARENT).join(&name)).collect();
         if directories.iter().any(|path| is_populated(path).unwrap_or(true)) {
             continue;
         }
-        for path in &directories {
+        // The one with the lock last: once it is gone, a new claim can be made and filled.
+        for path in directories.iter().rev() {
             remove_leaves_first(path);
         }
         if !directories.iter().any(|path| path.exists()) {

@@ -79,7 +79,7 @@ fn set_frozen(kind: Kind, path: &Path, frozen: bool) {
         (Kind::Unified, false) => ("cgroup.freeze", "0"),
         (Kind::Freezer, true) => ("freezer.state", "FROZEN"),
         (Kind::Freezer, false) => ("freezer.state", "THAWED"),
-        (Kind::Cpu, _) => return,
+        (Kind::Cpu | Kind::Memory | Kind::Pids, _) => return,
     };
     // Freezing is a request that completes later; what slips through is met by the next round.
     let _ = write(&path.join(file), value);

@@ -35,7 +35,7 @@ pub fn sweep(
         }
         let directories =
             on.node_directories(node_id).map(|(kind, path)| (kind, path.join(&name))).collect();
-        let group = Cgroup { directories };
+        let group = Cgroup { directories, has_controllers: on.pure };
         match group.kill_all(KILL_LIMIT).and_then(|()| group.remove()) {
             Ok(()) => report.removed.push(name),
             Err(error) => report.failed.push((name, error)),

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod isolated;
+mod memory_dirs;
+
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs::File;
@@ -14,8 +17,8 @@ use std::time::Duration;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use sandbox::cgroup::{NodeClaim, sweep_dead_nodes};
 use sandbox::{
-    Cgroup, Child, Hierarchies, Placement, Program, Spawn, SpawnError, SpawnStep, sealed_program,
-    sweep,
+    Cgroup, Child, Hierarchies, Limits, Placement, Program, Spawn, SpawnError, SpawnStep,
+    sealed_program, sweep,
 };
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -61,7 +64,9 @@ fn shell(script: &str, placement: Option<&Placement>) -> Result<(Child, File), S
         env: &[c"PATH=/usr/bin:/bin".to_owned()],
         descriptors: &[null.as_fd(), writer.as_fd(), null.as_fd()],
         directory: Some(c"/tmp"),
+        isolation: None,
         user: None,
+        power: None,
         umask: 0o022,
         oom_score_adj: Some(7),
         parent_death_signal: None,
@@ -105,7 +110,9 @@ fn a_failed_start_names_its_step_and_leaves_no_child() {
             env: &[],
             descriptors: &[],
             directory,
+            isolation: None,
             user: None,
+            power: None,
             umask: 0o022,
             oom_score_adj: None,
             parent_death_signal: None,
@@ -130,7 +137,9 @@ fn a_sealed_program_runs_from_memory() {
         env: &[],
         descriptors: &[],
         directory: None,
+        isolation: None,
         user: None,
+        power: None,
         umask: 0o022,
         oom_score_adj: None,
         parent_death_signal: None,
@@ -248,4 +257,35 @@ fn empty_groups_of_a_killed_agent_are_removed_and_no_others() {
     assert_eq!(running.pids().unwrap(), [child.pid()]);
     // A restarted agent takes its groups back.
     orphan.claim = Some(NodeClaim::acquire(&orphan.on, &orphan.id).unwrap());
+}
+
+#[test]
+fn limits_are_kept_and_a_kill_for_want_of_memory_is_told() {
+    let Some(node) = Node::new(Hierarchies::detect()) else { return };
+    let missing = node.on.missing_controllers();
+    if !missing.is_empty() {
+        eprintln!("skipped: this machine has no cgroup controllers {missing:?}");
+        return;
+    }
+    let run = |name: &str, script: &str| {
+        let group = Cgroup::create(&node.on, &node.id, name).unwrap();
+        let limits =
+            Limits { memory_bytes: 8 << 20, memory_bytes_max: Some(16 << 20), processes_max: 4 };
+        group.set_limits(&limits).unwrap();
+        let (child, mut output) = shell(script, Some(&group.placement().unwrap())).unwrap();
+        let mut text = String::new();
+        output.read_to_string(&mut text).unwrap();
+        let code = exit_code(&child);
+        let killed = group.oom_killed();
+        group.kill_all(LIMIT).unwrap();
+        group.remove().unwrap();
+        assert!(!group.exists());
+        (code, killed, text)
+    };
+    assert_eq!(run("small", "exit 3"), (Some(3), false, String::new()));
+    let hungry = "head -c 100000000 /dev/zero | tail -c 100000000 >/dev/null; exit $?";
+    assert_eq!(run("hungry", hungry), (Some(137), true, String::new()));
+    let (_, _, text) =
+        run("many", "for n in 1 2 3 4 5 6; do sleep 100 >/dev/null & echo $n; done 2>/dev/null");
+    assert_eq!(text, "1\n2\n3\n");
 }

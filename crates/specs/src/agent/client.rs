@@ -22,13 +22,7 @@ pub(super) fn read(
             "node_pool" => r.text(item, &mut out.node_pool),
             "meta" => out.meta.extend(r.text_map(item)),
             "options" => r.each(item, |r, body| options(r, body, out, raw_exec)),
-            "chroot_env" => {
-                r.text_map(item);
-                r.warn(
-                    item,
-                    "There is no exec driver yet (docs/gaps.md); chroot_env has no effect.",
-                );
-            }
+            "chroot_env" => out.chroot_env.extend(r.text_map(item)),
             "network_interface" => r.address(item, &mut out.network_interface),
             "cpu_total_compute" => r.count(item, &mut out.cpu_total_compute),
             "memory_total_mb" => r.count(item, &mut out.memory_total_mb),

@@ -476,6 +476,17 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ),
     ("plugin", &["args", "config"]),
     (
+        "plugin.exec.config",
+        &[
+            "allow_caps",
+            "default_ipc_mode",
+            "default_pid_mode",
+            "denied_host_gids",
+            "denied_host_uids",
+            "no_pivot_root",
+        ],
+    ),
+    (
         "plugin.raw_exec.config",
         &["enabled", "denied_envvars", "denied_host_gids", "denied_host_uids", "no_cgroups"],
     ),
@@ -498,6 +509,7 @@ const SWITCHED_OFF: &[(&str, &str)] = &[
     ("enable_syslog", "false"),
     ("eventlog.enabled", "false"),
     ("log_include_location", "false"),
+    ("plugin.exec.config.no_pivot_root", "false"),
     ("plugin.raw_exec.config.no_cgroups", "false"),
     ("reporting.disable_product_usage_reporting", "true"),
     ("reporting.license.enabled", "false"),

@@ -95,11 +95,30 @@ fn json_says_the_same_as_hcl() {
 }
 
 #[test]
+fn settings_of_the_exec_driver_are_read() {
+    let (config, warnings) = load(
+        r#"client { chroot_env = { "/bin" = "/bin" "/opt/x" = "/x" } }
+plugin "exec" {
+  config {
+    default_pid_mode = "host"
+    allow_caps       = ["chown", "net_raw"]
+    denied_host_uids = "0,10-15"
+    no_pivot_root    = false
+  }
+}"#,
+    );
+    assert_eq!(warnings, Vec::<String>::new());
+    assert_eq!(config.client.chroot_env["/opt/x"], "/x");
+    assert_eq!(config.exec.default_pid_mode.as_deref(), Some("host"));
+    assert_eq!(config.exec.allow_caps.as_deref().map(<[String]>::len), Some(2));
+    assert_eq!(config.exec.denied_host_uids.as_deref(), Some("0,10-15"));
+}
+
+#[test]
 fn what_is_not_there_yet_is_warned_about_when_it_does_no_harm() {
     let (config, warnings) = load(
         r#"telemetry { collection_interval = "1s" }
 client {
-  chroot_env = { "/bin" = "/bin" }
   host_volume "v" { path = "/tmp" read_only = true }
 }
 plugin "docker" { config { gc { image = false } } }"#,
@@ -107,9 +126,8 @@ plugin "docker" { config { gc { image = false } } }"#,
     assert!(config.client.host_volumes["v"].read_only);
     expect![[r#"
         a.hcl:1,1-10: Setting without effect; Muster publishes no telemetry yet (docs/gaps.md); the block has no effect.
-        a.hcl:3,3-13: Setting without effect; There is no exec driver yet (docs/gaps.md); chroot_env has no effect.
-        a.hcl:4,3-14: Setting without effect; Jobs cannot mount volumes yet (docs/gaps.md); host_volume has no effect on them.
-        a.hcl:6,1-7: Setting without effect; There is no docker driver yet (docs/gaps.md); its settings have no effect."#]]
+        a.hcl:3,3-14: Setting without effect; Jobs cannot mount volumes yet (docs/gaps.md); host_volume has no effect on them.
+        a.hcl:5,1-7: Setting without effect; There is no docker driver yet (docs/gaps.md); its settings have no effect."#]]
     .assert_eq(&warnings.join("\n"));
 }
 
