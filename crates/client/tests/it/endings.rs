@@ -49,6 +49,8 @@ async fn a_stopped_task_gets_its_signal_and_its_time() {
     );
     for task in ["graceful", "stubborn", "usr2"] {
         world.until_file(alloc, &format!("alloc/logs/{task}.stdout.0"), "ready").await;
+        // A task may speak before the client has heard that it runs.
+        world.until_task(alloc, task, TaskPhase::Running).await;
     }
     world.stop(alloc);
     let update = world.until_status(alloc, ClientStatus::Complete).await;
