@@ -91,6 +91,42 @@ pub struct Source {
     file: Arc<str>,
     text: String,
     line_starts: Vec<usize>,
+    origin: Option<Origin>,
+}
+
+/// The text that a derived one was made from, and how places in it are found.
+#[derive(Debug)]
+struct Origin {
+    written: Arc<Source>,
+    pieces: Vec<Piece>,
+}
+
+/// A piece of a derived text and the place it stands for, in the order of the derived text.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    pub(crate) derived: Range<usize>,
+    pub(crate) written: Range<usize>,
+}
+
+impl Origin {
+    /// The place in the written text of a span of the derived one: whole pieces, or a part of one
+    /// that was taken over as it is.
+    fn place(&self, span: &Range<usize>) -> Range<usize> {
+        if *span == (0..0) {
+            return 0..0;
+        }
+        let first = self.pieces.partition_point(|piece| piece.derived.end <= span.start);
+        let Some(first) = self.pieces.get(first).or(self.pieces.last()) else { return 0..0 };
+        let last = self.pieces.partition_point(|piece| piece.derived.start < span.end);
+        let last = self.pieces.get(last.saturating_sub(1)).unwrap_or(first);
+        let offset = |piece: &Piece, at: usize| {
+            (piece.derived.len() == piece.written.len() && piece.derived.contains(&at))
+                .then(|| piece.written.start + (at - piece.derived.start))
+        };
+        let start = offset(first, span.start).unwrap_or(first.written.start);
+        let end = offset(last, span.end).unwrap_or(last.written.end);
+        start..end.max(start)
+    }
 }
 
 impl Source {
@@ -98,7 +134,13 @@ impl Source {
     pub fn new(file: &str, text: &str) -> Arc<Source> {
         let line_starts =
             std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Arc::new(Source { file: file.into(), text: text.to_owned(), line_starts })
+        Arc::new(Source { file: file.into(), text: text.to_owned(), line_starts, origin: None })
+    }
+
+    /// A text made from another; its problems show the place in the one that was written.
+    pub(crate) fn derived(written: &Arc<Source>, text: String, pieces: Vec<Piece>) -> Arc<Source> {
+        let origin = Some(Origin { written: Arc::clone(written), pieces });
+        Arc::new(Source { file: Arc::clone(&written.file), text, line_starts: Vec::new(), origin })
     }
 
     /// The name of the file.
@@ -118,6 +160,9 @@ impl Source {
 
     /// Line and column of a byte offset.
     pub fn position(&self, offset: usize) -> Position {
+        if let Some(origin) = &self.origin {
+            return origin.written.position(origin.place(&(offset..offset + 1)).start);
+        }
         let offset = offset.min(self.text.len());
         let line = self.line_starts.partition_point(|start| *start <= offset);
         let start = self.line_starts[line - 1];
@@ -132,6 +177,9 @@ impl Source {
         summary: impl Into<String>,
         detail: impl Into<String>,
     ) -> Diagnostic {
+        if let Some(origin) = &self.origin {
+            return origin.written.error(origin.place(&span), summary, detail);
+        }
         Diagnostic {
             severity: Severity::Error,
             summary: summary.into(),

@@ -9,6 +9,7 @@ use crate::duration::parse_duration;
 use crate::dynamic::{self, Instance};
 use crate::eval;
 use crate::limits;
+use crate::schema::{BlockSchema, Content, Schema};
 use crate::suggest;
 use crate::syntax::{Attribute, Block, Body};
 use crate::value::Value;
@@ -28,6 +29,8 @@ pub struct Fields<'f> {
     known_blocks: Vec<&'static str>,
     /// Everything is read, so nothing is unknown.
     open: bool,
+    /// Where the names asked for are noted, when that is all that is wanted.
+    recorder: Option<&'f RefCell<Schema>>,
 }
 
 /// Reads a whole file; gives what `read` made of it, and every problem.
@@ -62,6 +65,35 @@ impl<'f> Fields<'f> {
             known_attributes: Vec::new(),
             known_blocks: Vec::new(),
             open: false,
+            recorder: None,
+        }
+    }
+
+    /// Fields of an empty body that only note what is asked for.
+    pub(crate) fn recording(
+        body: &'f structure::Body,
+        scope: &'f Scope<'f>,
+        problems: &'f RefCell<Diagnostics>,
+        recorder: &'f RefCell<Schema>,
+    ) -> Fields<'f> {
+        let mut fields = Fields::new(body, Vec::new(), 0..0, scope, problems);
+        fields.recorder = Some(recorder);
+        fields
+    }
+
+    fn know(&mut self, attribute: &'static str) {
+        if let Some(recorder) = self.recorder {
+            recorder.borrow_mut().attributes.insert(attribute);
+        }
+        self.known_attributes.push(attribute);
+    }
+
+    fn note_block(&self, kind: &'static str, labels: &[&str], content: Content) {
+        if let Some(recorder) = self.recorder {
+            let optional_labels = labels.iter().filter(|label| label.ends_with('?')).count();
+            let labels = labels.len() - optional_labels;
+            let block = BlockSchema { labels, optional_labels, content };
+            recorder.borrow_mut().blocks.insert(kind, block);
         }
     }
 
@@ -119,7 +151,7 @@ impl<'f> Fields<'f> {
 
     /// Any value, null included; none if the attribute is absent or its expression fails.
     pub fn value_or_null(&mut self, name: &'static str) -> Option<Value> {
-        self.known_attributes.push(name);
+        self.know(name);
         let attribute = self.find(name)?;
         match eval::expression(attribute.expr(), self.scope) {
             Ok(value) => Some(value),
@@ -256,6 +288,12 @@ impl<'f> Fields<'f> {
     ) -> Vec<T> {
         let mut results = Vec::new();
         let problems = self.problems;
+        if self.recorder.is_some() {
+            let inner = RefCell::default();
+            read(&mut Fields::recording(self.body, self.scope, problems, &inner));
+            self.note_block(kind, labels, Content::Fields(inner.into_inner()));
+            return results;
+        }
         self.each(kind, &mut |instance| {
             let Instance { body, labels: given, span, scope } = instance;
             let mut fields = Fields::new(body, given, span, scope, problems);
@@ -299,6 +337,7 @@ impl<'f> Fields<'f> {
     pub fn value_block(&mut self, kind: &'static str) -> Option<Value> {
         let mut result: Option<(Value, Range<usize>)> = None;
         let problems = self.problems;
+        self.note_block(kind, &[], Content::Value);
         self.each(kind, &mut |instance| {
             let mut fields = Fields::new(
                 instance.body,
@@ -366,7 +405,7 @@ impl<'f> Fields<'f> {
 
     /// Names attributes that somebody else reads, or that have no meaning any more.
     pub fn ignore_attributes(&mut self, names: &[&'static str]) {
-        self.known_attributes.extend(names);
+        names.iter().for_each(|name| self.know(name));
     }
 
     fn each(&mut self, kind: &'static str, each: &mut dyn FnMut(Instance<'_, 'f>)) {
@@ -411,7 +450,8 @@ impl<'f> Fields<'f> {
             let hint = if self.known_blocks.contains(&name) {
                 format!(" Did you mean to define a block of type {name:?}?")
             } else {
-                suggest::hint(name, self.known_attributes.iter().copied())
+                let attributes = self.known_attributes.iter().copied();
+                suggest::hint(name, attributes.chain(self.known_blocks.iter().copied()))
             };
             let detail = format!("An argument named {name:?} is not expected here.{hint}");
             self.error(attribute.name_span(), "Unsupported argument", detail);

@@ -30,7 +30,11 @@ pub struct Block<'b> {
 /// Parses the text of an HCL file. A syntax error is reported alone, since what follows it cannot
 /// be trusted.
 pub fn parse(file: &str, text: &str, limits: &Limits) -> Result<Body, Vec<Diagnostic>> {
-    let source = Source::new(file, text);
+    parse_source(Source::new(file, text), limits)
+}
+
+/// The same for a text that is held already.
+pub(crate) fn parse_source(source: Arc<Source>, limits: &Limits) -> Result<Body, Vec<Diagnostic>> {
     check_size(&source, limits).map_err(|problem| vec![problem])?;
     match hcl_edit::parser::parse_body(source.text()) {
         Ok(inner) => Ok(Body { source, inner: Arc::new(inner) }),

@@ -1,4 +1,4 @@
-//! Job files: HCL text or the API's JSON in, a job without defaults out.
+//! Job files: HCL in either spelling or the API's JSON in, a job without defaults out.
 //!
 //! Each block has one reader, a function from [`Fields`] to the wire type of `model`; a field that
 //! the file does not set stays `None`.
@@ -12,7 +12,7 @@ mod service;
 mod task;
 
 use hcl::variables;
-use hcl::{EvalContext, Fields};
+use hcl::{EvalContext, Fields, Schema};
 use model::job::*;
 use model::wire::Map;
 
@@ -44,7 +44,12 @@ pub fn parse_job(
     text: &str,
     options: &Options<'_>,
 ) -> Result<(Job, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let body = hcl::parse(file, text, &options.limits)?;
+    let body = if hcl::is_json(text) {
+        let schema = Schema::of(|fields| fields.block("job", &["name"], read_job));
+        hcl::parse_json(file, text, &schema.with_variables(), &options.limits)?
+    } else {
+        hcl::parse(file, text, &options.limits)?
+    };
     let mut ctx = EvalContext::new(&body, &options.limits, options.random);
     if let Some(files) = options.files {
         ctx = ctx.with_files(files);
@@ -53,6 +58,13 @@ pub fn parse_job(
     let (job, found) = hcl::read(&body, &ctx, |fields| {
         fields.ignore_blocks(&variables::BLOCKS);
         let job = fields.block("job", &["name"], read_job);
+        if job.is_none() && is_api_json(&body) {
+            fields.ignore_attributes(&["Job"]);
+            let detail = "This is a job in the JSON of the API; give it with -json. In the JSON \
+                          spelling of a job file the outermost name is \"job\".";
+            fields.error(0..0, "Not a job file", detail);
+            return None;
+        }
         if job.is_none() && body.is_empty() {
             fields.error(0..0, "Job spec is empty", "A job file needs a job block.");
         } else if job.is_none() && body.blocks().all(|block| block.kind() != "job") {
@@ -65,6 +77,11 @@ pub fn parse_job(
         Some(job) if !problems.iter().any(Diagnostic::is_error) => Ok((job, problems)),
         _ => Err(problems),
     }
+}
+
+/// Whether the outermost names are those of the API's JSON.
+fn is_api_json(body: &hcl::Body) -> bool {
+    body.attributes().any(|attribute| matches!(attribute.name(), "Job" | "TaskGroups"))
 }
 
 fn read_job(f: &mut Fields<'_>) -> Job {

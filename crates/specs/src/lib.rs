@@ -6,8 +6,7 @@
 //! **Entry points.** [`job::parse_job`], [`job::parse_json_job`], [`agent::parse`].
 //! **Never.** It reads no files, clock, environment or randomness: texts, variables and services
 //! come from the caller. It fills in no defaults; that is `model::canonical`.
-//! **Limits.** Those of `hcl`. Job files in the JSON spelling of HCL are not read; the API's JSON
-//! is. See `docs/gaps.md`.
+//! **Limits.** Those of `hcl`.
 
 pub mod agent;
 pub mod job;

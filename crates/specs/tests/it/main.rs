@@ -2,3 +2,4 @@
 
 mod agents;
 mod jobs;
+mod json_spelling;
