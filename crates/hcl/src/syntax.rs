@@ -212,34 +212,17 @@ fn check_size(source: &Source, limits: &Limits) -> Result<(), Diagnostic> {
     let mut open: Vec<Open<'_>> = vec![Open::Bracket { items: 0, brace: true }];
     let mut at = 0;
     while at < bytes.len() {
-        let step = match open.last_mut() {
-            Some(Open::Quoted) => match bytes[at] {
-                b'"' => close(&mut open),
-                b'\\' => 2,
-                _ => template_step(&mut open, &bytes[at..]),
-            },
-            Some(Open::Heredoc(marker)) => {
-                let line_start = at == 0 || bytes[at - 1] == b'\n';
-                if line_start && ends_heredoc(text, at, marker) {
-                    close(&mut open)
-                } else {
-                    template_step(&mut open, &bytes[at..])
-                }
+        if let Some(Open::Bracket { items, brace: true }) = open.last_mut()
+            && matches!(bytes[at], b'=' | b':')
+        {
+            *items += 1;
+            if *items > ITEMS_PER_BODY {
+                let detail =
+                    format!("At most {ITEMS_PER_BODY} items may stand in one pair of braces.");
+                return Err(source.error(at..at + 1, "Too many items", detail));
             }
-            Some(Open::Bracket { items, brace }) => {
-                if matches!(bytes[at], b'=' | b':') && *brace {
-                    *items += 1;
-                    if *items > ITEMS_PER_BODY {
-                        let detail = format!(
-                            "At most {ITEMS_PER_BODY} items may stand in one pair of braces."
-                        );
-                        return Err(source.error(at..at + 1, "Too many items", detail));
-                    }
-                }
-                bracket_step(&mut open, text, at)
-            }
-            None => return Ok(()),
-        };
+        }
+        let step = step(&mut open, text, at);
         if open.len() > limits.nesting_depth {
             let detail = format!("Nesting is allowed {} levels deep.", limits.nesting_depth);
             return Err(source.error(at..at + 1, "Nesting too deep", detail));
@@ -247,6 +230,27 @@ fn check_size(source: &Source, limits: &Limits) -> Result<(), Diagnostic> {
         at += step;
     }
     Ok(())
+}
+
+/// One step through whatever is open; gives its length.
+fn step<'t>(open: &mut Vec<Open<'t>>, text: &'t str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    match open.last() {
+        Some(Open::Quoted) => match bytes[at] {
+            b'"' => close(open),
+            b'\\' => 2,
+            _ => template_step(open, &bytes[at..]),
+        },
+        Some(Open::Heredoc(marker)) => {
+            let line_start = at == 0 || bytes[at - 1] == b'\n';
+            if line_start && ends_heredoc(text, at, marker) {
+                close(open)
+            } else {
+                template_step(open, &bytes[at..])
+            }
+        }
+        Some(Open::Bracket { .. }) | None => bracket_step(open, text, at),
+    }
 }
 
 fn close(open: &mut Vec<Open<'_>>) -> usize {
@@ -285,18 +289,56 @@ fn bracket_step<'t>(open: &mut Vec<Open<'t>>, text: &'t str, at: usize) -> usize
                 .and_then(|rest| rest.find("*/"))
                 .map_or(rest.len(), |end| end + 2);
         }
-        b'<' if rest.starts_with(b"<<") => {
-            let line = line_length(rest);
-            let marker = text.get(at + 2..at + line).unwrap_or("").trim_start_matches('-').trim();
-            let ident = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-            if !marker.is_empty() && marker.chars().all(ident) {
+        b'<' => {
+            if let Some(marker) = text.get(at..).and_then(heredoc_marker) {
                 open.push(Open::Heredoc(marker));
-                return line + 1;
+                return line_length(rest) + 1;
             }
         }
         _ => {}
     }
     1
+}
+
+/// The marker of a heredoc that starts here.
+fn heredoc_marker(text: &str) -> Option<&str> {
+    let line = text.strip_prefix("<<")?.lines().next()?;
+    let marker = line.strip_prefix('-').unwrap_or(line).trim();
+    let ident = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    (!marker.is_empty() && marker.chars().all(ident)).then_some(marker)
+}
+
+/// Tells how far texts and heredocs reach, by the steps that the check of sizes takes.
+pub(crate) struct Skipper;
+
+impl Skipper {
+    /// The length of the text in quotes that starts here.
+    pub(crate) fn text_length(text: &str) -> usize {
+        Skipper::length(text, 1, Open::Quoted)
+    }
+
+    /// The length of a heredoc, up to the end of its marker, if one starts here.
+    pub(crate) fn heredoc_length(text: &str) -> Option<usize> {
+        let marker = heredoc_marker(text)?;
+        let start = (line_length(text.as_bytes()) + 1).min(text.len());
+        let end = Skipper::length(text, start, Open::Heredoc(marker));
+        // The step at the closing marker is one byte; the line belongs to the heredoc.
+        let line = text.get(end..).map_or(0, |rest| line_length(rest.as_bytes()));
+        let close = text.get(end - 1..end + line).unwrap_or("").trim_end();
+        Some((end - 1 + close.len()).min(text.len()))
+    }
+
+    fn length<'t>(text: &'t str, start: usize, first: Open<'t>) -> usize {
+        let bytes = text.as_bytes();
+        let mut open = vec![Open::Bracket { items: 0, brace: true }, first];
+        let mut at = start;
+        while at < bytes.len() && open.len() > 1 {
+            at += step(&mut open, text, at);
+        }
+        (at.min(text.len())..=text.len())
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(text.len())
+    }
 }
 
 fn line_length(rest: &[u8]) -> usize {

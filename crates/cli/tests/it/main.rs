@@ -4,3 +4,4 @@
 
 mod agent;
 mod commands;
+mod fmt;
