@@ -13,6 +13,8 @@ use crate::schema::{BlockSchema, Content, Schema};
 use crate::suggest;
 use crate::syntax::{Attribute, Block, Body};
 use crate::value::Value;
+use hcl_edit::Span;
+use hcl_edit::expr::{Expression, ObjectKey};
 use hcl_edit::structure;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -265,6 +267,32 @@ impl<'f> Fields<'f> {
 
     fn first_block(&self, kind: &str) -> Option<Block<'f>> {
         self.body.blocks().map(Block::new).find(|block| dynamic::kind_of(*block).0 == kind)
+    }
+
+    /// Where a name stands in a map that is written as a block or as an attribute; at the map, or at
+    /// this block, if it is not written there.
+    pub fn place_in(&self, map: &str, name: &str) -> Range<usize> {
+        if let Some(block) = self.first_block(map) {
+            let attribute = block.attributes().find(|attribute| attribute.name() == name);
+            let inner = || block.blocks().find(|block| dynamic::kind_of(*block).0 == name);
+            return attribute
+                .map(|attribute| attribute.name_span())
+                .or_else(|| inner().map(|block| dynamic::kind_of(block).1))
+                .unwrap_or_else(|| block.kind_span());
+        }
+        let Some(attribute) = self.find(map) else { return self.span() };
+        if let Expression::Object(items) = attribute.expr() {
+            let is_named = |key: &ObjectKey| match key {
+                ObjectKey::Ident(ident) => ident.as_str() == name,
+                ObjectKey::Expression(Expression::String(text)) => text.value() == name,
+                ObjectKey::Expression(_) => false,
+            };
+            let key = items.iter().map(|(key, _)| key).find(|key| is_named(key));
+            if let Some(span) = key.and_then(Span::span) {
+                return span;
+            }
+        }
+        attribute.name_span()
     }
 
     /// Reports attributes that must be there and are not.

@@ -4,6 +4,7 @@
 //! the file does not set stays `None`.
 
 mod connect;
+mod driver_config;
 mod group;
 mod json;
 mod placement;
@@ -73,6 +74,8 @@ pub fn parse_job(
         job
     });
     problems.extend(found);
+    // In the order of the file, whatever order it was read in.
+    problems.sort_by_key(|problem| problem.span.start);
     match job {
         Some(job) if !problems.iter().any(Diagnostic::is_error) => Ok((job, problems)),
         _ => Err(problems),

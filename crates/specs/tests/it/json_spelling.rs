@@ -204,13 +204,13 @@ fn problems_stand_where_the_json_has_them() {
   "spread": {"weight": 200}
 }}}"#,
         expect![[r#"
+            j.json:3,14-20: Unsuitable value type; Unsuitable value for "count": a number is required
+            j.json:4,5-12: Unsupported argument; An argument named "cuont" is not expected here. Did you mean "count"?
+            j.json:5,5-11: Unsupported argument; An argument named "taks" is not expected here. Did you mean "task"?
+            j.json:6,26-37: Unsuitable value type; Unsuitable value for "delay": invalid duration "5 seconds"; write for example "1h30m"
             j.json:7,36-43: Unsupported attribute; This object does not have an attribute named "driver".
             j.json:7,66-73: Unknown variable; There is no variable named "nothing".
             j.json:7,96-100: Unsuitable value type; Unsuitable value for "env": map of string required
-            j.json:3,14-20: Unsuitable value type; Unsuitable value for "count": a number is required
-            j.json:6,26-37: Unsuitable value type; Unsuitable value for "delay": invalid duration "5 seconds"; write for example "1h30m"
-            j.json:4,5-12: Unsupported argument; An argument named "cuont" is not expected here. Did you mean "count"?
-            j.json:5,5-11: Unsupported argument; An argument named "taks" is not expected here. Did you mean "task"?
             j.json:9,24-27: Unsuitable value type; Unsuitable value for "weight": value must be a whole number, between 0 and 100"#]],
     );
 }
