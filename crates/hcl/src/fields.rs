@@ -189,12 +189,18 @@ impl<'f> Fields<'f> {
 
     /// A text; numbers and bools are converted.
     pub fn string(&mut self, name: &'static str) -> Option<String> {
-        self.convert(name, |value| value.to_text().ok_or_else(|| "string required".to_owned()))
+        self.convert(name, |value| {
+            value.to_text().ok_or_else(|| format!("string required, not {}", value.described()))
+        })
     }
 
     /// A bool; the texts `true` and `false` are converted.
     pub fn bool(&mut self, name: &'static str) -> Option<bool> {
-        self.convert(name, |value| value.to_bool().ok_or_else(|| "a bool is required".to_owned()))
+        self.convert(name, |value| {
+            value.to_bool().ok_or_else(|| {
+                format!("a bool is required, true or false, not {}", value.described())
+            })
+        })
     }
 
     /// A whole number.
@@ -205,16 +211,19 @@ impl<'f> Fields<'f> {
     /// A whole number within bounds.
     pub fn int_within(&mut self, name: &'static str, least: i64, most: i64) -> Option<i64> {
         self.convert(name, |value| {
-            let number = value.to_number().ok_or("a number is required")?;
+            let number = value.to_number().ok_or_else(|| no_number(value))?;
             let int = number.as_i64().filter(|int| (least..=most).contains(int));
-            int.ok_or_else(|| format!("value must be a whole number, between {least} and {most}"))
+            int.ok_or_else(|| match (least, most) {
+                (i64::MIN, i64::MAX) => "value must be a whole number".to_owned(),
+                _ => format!("value must be a whole number, between {least} and {most}"),
+            })
         })
     }
 
     /// A number.
     pub fn float(&mut self, name: &'static str) -> Option<f64> {
         self.convert(name, |value| {
-            value.to_number().map(|n| n.as_f64()).ok_or_else(|| "a number is required".to_owned())
+            value.to_number().map(|n| n.as_f64()).ok_or_else(|| no_number(value))
         })
     }
 
@@ -224,8 +233,7 @@ impl<'f> Fields<'f> {
             Value::Number(number) => number
                 .as_i64()
                 .ok_or_else(|| "a whole number of nanoseconds is required".to_owned()),
-            Value::String(text) => parse_duration(text)
-                .ok_or_else(|| format!("invalid duration {text:?}; write for example \"1h30m\"")),
+            Value::String(text) => parse_duration(text).ok_or_else(|| no_duration(text)),
             _ => Err("a duration such as \"1h30m\" is required".to_owned()),
         })
     }
@@ -237,7 +245,9 @@ impl<'f> Fields<'f> {
                 .iter()
                 .map(|item| item.to_text().ok_or_else(|| "list of string required".to_owned()))
                 .collect(),
-            _ => Err("list of string required".to_owned()),
+            other => {
+                Err(format!("list of string required, such as [\"a\"], not {}", other.described()))
+            }
         })
     }
 
@@ -267,6 +277,12 @@ impl<'f> Fields<'f> {
 
     fn first_block(&self, kind: &str) -> Option<Block<'f>> {
         self.body.blocks().map(Block::new).find(|block| dynamic::kind_of(*block).0 == kind)
+    }
+
+    /// Where an argument or the first block of a name stands, if there is one.
+    pub fn place(&self, name: &str) -> Option<Range<usize>> {
+        let attribute = self.find(name).map(|attribute| attribute.name_span());
+        attribute.or_else(|| self.first_block(name).map(|block| block.kind_span()))
     }
 
     /// Where a name stands in a map that is written as a block or as an attribute; at the map, or at
@@ -453,7 +469,12 @@ impl<'f> Fields<'f> {
         let list: Vec<&str> = names.iter().map(|name| name.trim_end_matches('?')).collect();
         let list = list.join(", ");
         if let Some(missing) = names[..needed].get(self.labels.len()) {
-            let detail = format!("All {kind} blocks must have {needed} labels ({list}).");
+            let places: Vec<String> =
+                names[..needed].iter().map(|name| format!("{name:?}")).collect();
+            let detail = format!(
+                "All {kind} blocks must have {needed} labels ({list}): {kind} {} {{ ... }}.",
+                places.join(" ")
+            );
             self.error(self.span(), &format!("Missing {missing} for {kind}"), detail);
         }
         if let Some((_, span)) = self.labels.get(names.len()) {
@@ -500,9 +521,37 @@ impl<'f> Fields<'f> {
     }
 }
 
+fn no_number(value: &Value) -> String {
+    let text = value.to_text().unwrap_or_default();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+    match &text[..digits] {
+        "" => format!("a number is required, not {}", value.described()),
+        number => format!(
+            "a number is required, not {}; write it without a unit: {number}",
+            value.described()
+        ),
+    }
+}
+
+fn no_duration(text: &str) -> String {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = (&text[..digits], text[digits..].trim());
+    let advice = match (number.parse::<u32>(), unit) {
+        (Ok(number), "") => format!("a unit is missing; write for example \"{number}s\""),
+        (Ok(days), "d" | "day" | "days") => {
+            format!("the longest unit is the hour; write \"{}h\"", u64::from(days) * 24)
+        }
+        _ => "write for example \"1h30m\" or \"45s\"; units are h, m, s, ms, us and ns".to_owned(),
+    };
+    format!("invalid duration {text:?}; {advice}")
+}
+
 fn text_map(value: &Value) -> Result<BTreeMap<String, String>, String> {
     let Value::Object(items) = value else {
-        return Err("map of string required".to_owned());
+        return Err(format!(
+            "map of string required, such as {{ name = \"value\" }}, not {}",
+            value.described()
+        ));
     };
     let present = items.iter().filter(|(_, item)| !item.is_null());
     present

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Piece, Source};
 use crate::dynamic;
 use crate::limits::{ITEMS_PER_BODY, Limits};
 use crate::schema::{BlockSchema, Content, Schema};
-use crate::syntax::{self, Body};
+use crate::syntax::{self, Body, Skipper};
 use scan::{Item, Member, Node};
 use std::ops::Range;
 use std::sync::Arc;
@@ -324,7 +324,7 @@ fn quoted(text: &str) -> String {
             continue;
         }
         if rest.starts_with("${") || rest.starts_with("%{") {
-            let end = interpolation_length(rest);
+            let end = Skipper::interpolation_length(rest);
             out.push_str(&rest[..end]);
             at += end;
             continue;
@@ -342,32 +342,4 @@ fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
-}
-
-/// How far an interpolation reaches, with the texts and braces in it.
-fn interpolation_length(text: &str) -> usize {
-    // True for an open text, false for an open brace.
-    let mut open = vec![false];
-    let bytes = text.as_bytes();
-    let mut at = 2;
-    while at < bytes.len() {
-        let in_text = open.last() == Some(&true);
-        match bytes[at] {
-            b'\\' if in_text => at += 1,
-            b'"' if in_text => drop(open.pop()),
-            b'"' => open.push(true),
-            b'$' | b'%' if in_text && bytes.get(at + 1) == Some(&b'{') => {
-                open.push(false);
-                at += 1;
-            }
-            b'{' if !in_text => open.push(false),
-            b'}' if !in_text => drop(open.pop()),
-            _ => {}
-        }
-        at += 1;
-        if open.is_empty() {
-            return at;
-        }
-    }
-    text.len()
 }

@@ -1,7 +1,10 @@
 //! Text to tree: a view of `hcl-edit`'s tree with spans, behind checks that bound the parser's work.
 
+mod explain;
+
 use crate::diagnostic::{Diagnostic, Source};
 use crate::limits::{ITEMS_PER_BODY, Limits};
+use explain::syntax_error;
 use hcl_edit::Span;
 use hcl_edit::expr::Expression;
 use hcl_edit::structure;
@@ -49,54 +52,6 @@ pub(crate) fn parse_expression(
 ) -> Result<Expression, Diagnostic> {
     check_size(source, limits)?;
     hcl_edit::parser::parse_expr(source.text()).map_err(|error| syntax_error(source, &error))
-}
-
-fn syntax_error(source: &Source, error: &hcl_edit::parser::Error) -> Diagnostic {
-    let at = error.location().offset().min(source.text().len());
-    let at = (0..=at).rev().find(|i| source.text().is_char_boundary(*i)).unwrap_or(0);
-    let width = source.text()[at..].chars().next().map_or(0, char::len_utf8);
-    let message = error.message();
-    if source.text()[at..].trim().is_empty() {
-        let detail = format!(
-            "The file ends within a block, expression or text: {message}. Is a closing brace or marker missing?"
-        );
-        return source.error(at..at + width, "Unexpected end of file", detail);
-    }
-    let rest = &source.text()[at..];
-    if message.contains("redefined attribute") {
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
-        let name = &rest[..end.unwrap_or(rest.len())];
-        let detail =
-            format!("The argument {name:?} was already set. Each argument may be set only once.");
-        return source.error(at..at + name.len(), "Attribute redefined", detail);
-    }
-    if rest.starts_with('"') {
-        return quotation_error(source, at, message);
-    }
-    source.error(at..at + width, "Invalid syntax", format!("{}.", sentence(message)))
-}
-
-/// The parser stops at the opening quotation mark both of a text it cannot read and of a name that
-/// must not be quoted.
-fn quotation_error(source: &Source, at: usize, message: &str) -> Diagnostic {
-    let line = source.text()[at + 1..].lines().next().unwrap_or("");
-    if let Some((name, after)) = line.split_once('"')
-        && after.trim_start().starts_with('=')
-    {
-        let span = at..at + name.len() + 2;
-        return source.error(span, "Invalid argument name", "Argument names must not be quoted.");
-    }
-    let detail = format!(
-        "{}. If a text in quotes starts here, it may not be closed in its line, or an interpolation in \
-         it is wrong.",
-        sentence(message)
-    );
-    source.error(at..at + 1, "Invalid syntax", detail)
-}
-
-fn sentence(message: &str) -> String {
-    let mut chars = message.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 impl Body {
@@ -312,6 +267,34 @@ fn heredoc_marker(text: &str) -> Option<&str> {
 pub(crate) struct Skipper;
 
 impl Skipper {
+    /// How far an interpolation reaches, with the texts and braces in it.
+    pub(crate) fn interpolation_length(text: &str) -> usize {
+        // True for an open text, false for an open brace.
+        let mut open = vec![false];
+        let bytes = text.as_bytes();
+        let mut at = 2;
+        while at < bytes.len() {
+            let in_text = open.last() == Some(&true);
+            match bytes[at] {
+                b'\\' if in_text => at += 1,
+                b'"' if in_text => drop(open.pop()),
+                b'"' => open.push(true),
+                b'$' | b'%' if in_text && bytes.get(at + 1) == Some(&b'{') => {
+                    open.push(false);
+                    at += 1;
+                }
+                b'{' if !in_text => open.push(false),
+                b'}' if !in_text => drop(open.pop()),
+                _ => {}
+            }
+            at += 1;
+            if open.is_empty() {
+                return at;
+            }
+        }
+        text.len()
+    }
+
     /// The length of the text in quotes that starts here.
     pub(crate) fn text_length(text: &str) -> usize {
         Skipper::length(text, 1, Open::Quoted)

@@ -23,6 +23,7 @@ pub use hcl::{
     variables::{Assigned, Assignment, Undeclared, read_environment, read_flag, read_var_file},
 };
 pub use json::parse_json_job;
+pub(crate) use placement::constraints;
 
 /// What a job file may use besides its own text.
 pub struct Options<'a> {
@@ -100,13 +101,13 @@ fn read_job(f: &mut Fields<'_>) -> Job {
     let secrets = f.blocks("secret", &["name"], task::secret);
     let mut groups = f.blocks("group", &["name"], group::group);
     // A task without a group is a group of its own.
-    for task in f.blocks("task", &["name"], task::task) {
+    for (task, span) in f.blocks("task", &["name"], |f| (task::task(f), f.span())) {
         let group = TaskGroup {
             name: Some(task.name.clone()),
             tasks: vec![task].into(),
             ..TaskGroup::default()
         };
-        groups.push(group::Read { group, vault: None, secrets: Vec::new() });
+        groups.push(group::Read { group, vault: None, secrets: Vec::new(), span });
     }
     let job = Job {
         id: f.string("id").or_else(|| Some(label.clone())),
@@ -141,8 +142,10 @@ fn report_repeated_groups(f: &Fields<'_>, groups: &[group::Read]) {
     for (at, read) in groups.iter().enumerate() {
         let name = read.group.name();
         if !name.is_empty() && groups[..at].iter().any(|earlier| earlier.group.name() == name) {
-            let detail = format!("The job has more than one group named {name:?}.");
-            f.error(f.span(), "Duplicate group", detail);
+            let detail = format!(
+                "The job has more than one group named {name:?}; give each a name of its own."
+            );
+            f.error(read.span.clone(), "Duplicate group", detail);
         }
     }
 }

@@ -5,3 +5,4 @@
 mod agent;
 mod commands;
 mod fmt;
+mod mistakes;

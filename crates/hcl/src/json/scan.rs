@@ -85,6 +85,16 @@ impl Scanner<'_> {
         found
     }
 
+    fn refuse_trailing_comma(&mut self, close: char) -> Scanned<()> {
+        let comma = self.at - 1;
+        self.blanks();
+        if self.rest().starts_with(close) {
+            let detail = "JSON allows no comma behind the last item; remove it.";
+            return self.fail_at(comma..comma + 1, detail);
+        }
+        Ok(())
+    }
+
     fn item(&mut self, depth: usize) -> Scanned<Item> {
         self.blanks();
         let start = self.at;
@@ -138,6 +148,7 @@ impl Scanner<'_> {
             if !self.skip(',') {
                 return self.fail("A comma or a closing brace is required here.");
             }
+            self.refuse_trailing_comma('}')?;
         }
     }
 
@@ -155,6 +166,7 @@ impl Scanner<'_> {
             if !self.skip(',') {
                 return self.fail("A comma or a closing bracket is required here.");
             }
+            self.refuse_trailing_comma(']')?;
         }
     }
 

@@ -204,13 +204,13 @@ fn problems_stand_where_the_json_has_them() {
   "spread": {"weight": 200}
 }}}"#,
         expect![[r#"
-            j.json:3,14-20: Unsuitable value type; Unsuitable value for "count": a number is required
+            j.json:3,14-20: Unsuitable value type; Unsuitable value for "count": a number is required, not the text "many"
             j.json:4,5-12: Unsupported argument; An argument named "cuont" is not expected here. Did you mean "count"?
             j.json:5,5-11: Unsupported argument; An argument named "taks" is not expected here. Did you mean "task"?
-            j.json:6,26-37: Unsuitable value type; Unsuitable value for "delay": invalid duration "5 seconds"; write for example "1h30m"
-            j.json:7,36-43: Unsupported attribute; This object does not have an attribute named "driver".
-            j.json:7,66-73: Unknown variable; There is no variable named "nothing".
-            j.json:7,96-100: Unsuitable value type; Unsuitable value for "env": map of string required
+            j.json:6,26-37: Unsuitable value type; Unsuitable value for "delay": invalid duration "5 seconds"; write for example "1h30m" or "45s"; units are h, m, s, ms, us and ns
+            j.json:7,36-43: Unsupported attribute; The file has no variable named "driver". If it is missing, declare it with a block: variable "driver" {}.
+            j.json:7,66-73: Unknown variable; There is no variable named "nothing". A variable is written var.nothing, a local value local.nothing, and a text stands in quotes: "nothing".
+            j.json:7,96-100: Unsuitable value type; Unsuitable value for "env": map of string required, such as { name = "value" }, not the text "no"
             j.json:9,24-27: Unsuitable value type; Unsuitable value for "weight": value must be a whole number, between 0 and 100"#]],
     );
 }
@@ -232,7 +232,7 @@ fn what_cannot_be_read_is_refused_with_its_place() {
     problems(
         r#"{"job": {"j": {"type": "${a", "region": "x}\" y", "group": "g", "a b": 1}}}"#,
         expect![[r#"
-            j.json:1,24-29: Invalid syntax; Expected `}`. If a text in quotes starts here, it may not be closed in its line, or an interpolation in it is wrong.
+            j.json:1,24-29: Text not closed; The text that begins here is not closed: a quotation mark is missing.
             j.json:1,60-63: Incorrect JSON value type; "group" is a block; its value must be an object whose names are the labels of the blocks.
             j.json:1,65-70: Invalid argument name; "a b" cannot be the name of an argument: it must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."#]],
     );
