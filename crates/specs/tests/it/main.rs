@@ -4,3 +4,4 @@ mod agents;
 mod driver_config;
 mod jobs;
 mod json_spelling;
+mod spec;
