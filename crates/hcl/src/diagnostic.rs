@@ -85,12 +85,22 @@ impl fmt::Display for Diagnostic {
 /// The summary that marks a consequence.
 pub(crate) const CONSEQUENCE: &str = "Consequence of another problem";
 
+/// Bytes between two counts of characters.
+const STRIDE: usize = 1024;
+
+/// Bytes that begin a character.
+fn count_characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
 /// A text with its name and an index of its lines.
 #[derive(Debug)]
 pub struct Source {
     file: Arc<str>,
     text: String,
     line_starts: Vec<usize>,
+    /// How many characters precede each [`STRIDE`]: a text of one long line may have many problems.
+    characters: Vec<usize>,
     origin: Option<Origin>,
 }
 
@@ -134,13 +144,19 @@ impl Source {
     pub fn new(file: &str, text: &str) -> Arc<Source> {
         let line_starts =
             std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Arc::new(Source { file: file.into(), text: text.to_owned(), line_starts, origin: None })
+        let mut characters = vec![0];
+        for (at, bytes) in text.as_bytes().chunks(STRIDE).enumerate() {
+            characters.push(characters[at] + count_characters(bytes));
+        }
+        let text = text.to_owned();
+        Arc::new(Source { file: file.into(), text, line_starts, characters, origin: None })
     }
 
     /// A text made from another; its problems show the place in the one that was written.
     pub(crate) fn derived(written: &Arc<Source>, text: String, pieces: Vec<Piece>) -> Arc<Source> {
         let origin = Some(Origin { written: Arc::clone(written), pieces });
-        Arc::new(Source { file: Arc::clone(&written.file), text, line_starts: Vec::new(), origin })
+        let (file, line_starts, characters) = (Arc::clone(&written.file), Vec::new(), Vec::new());
+        Arc::new(Source { file, text, line_starts, characters, origin })
     }
 
     /// The name of the file.
@@ -166,8 +182,16 @@ impl Source {
         let offset = offset.min(self.text.len());
         let line = self.line_starts.partition_point(|start| *start <= offset);
         let start = self.line_starts[line - 1];
-        let column = self.text.get(start..offset).map_or(offset - start, |s| s.chars().count()) + 1;
-        Position { line, column }
+        Position {
+            line,
+            column: self.characters_before(offset) - self.characters_before(start) + 1,
+        }
+    }
+
+    fn characters_before(&self, offset: usize) -> usize {
+        let stride = offset / STRIDE;
+        let known = self.characters.get(stride).copied().unwrap_or(0);
+        known + count_characters(&self.text.as_bytes()[stride * STRIDE..offset])
     }
 
     /// An error at a place of this text.
@@ -211,6 +235,14 @@ mod tests {
         let source = Source::new("a.hcl", "é = 1\nbü = 2\n");
         let problem = source.error(10..11, "S", "D.");
         assert_eq!(problem.to_string(), "a.hcl:2,3-4: S; D.");
+        let long = "ä".repeat(5000) + "\n" + &"ö".repeat(3000) + "x";
+        let source_of_long_lines = Source::new("l", &long);
+        for at in [0, 1024, 2046, 9998, 10_000, 10_001, 10_003, 15_999, 16_001] {
+            let before = &long[..at];
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
+            assert_eq!(source_of_long_lines.position(at), Position { line, column }, "{at}");
+        }
         assert_eq!(source.error(0..17, "S", "").to_string(), "a.hcl:1,1-3,1: S");
     }
 }

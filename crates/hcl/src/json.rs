@@ -16,8 +16,6 @@ use scan::{Item, Member, Node};
 use std::ops::Range;
 use std::sync::Arc;
 
-type Written = Result<(), Box<Diagnostic>>;
-
 /// The name whose members are remarks.
 const COMMENT: &str = "//";
 /// How much longer than the JSON the native spelling may be: a control character takes six bytes.
@@ -283,15 +281,14 @@ impl Writer<'_> {
     }
 
     /// Makes sure that a text is one expression, so that it cannot run into what follows it.
-    fn check(&mut self, text: &str, written: &Range<usize>) -> Written {
+    fn check(&mut self, text: &str, written: &Range<usize>) -> Result<(), ()> {
         let alone = Source::new(self.source.file(), text);
         let limits = Limits { source_bytes: self.limits.source_bytes * GROWTH_MAX, ..*self.limits };
         match syntax::parse_expression(&alone, &limits) {
             Ok(_) => Ok(()),
             Err(found) => {
-                let found = self.source.error(written.clone(), found.summary, found.detail);
-                self.problems.push(found.clone());
-                Err(Box::new(found))
+                self.problem(written.clone(), &found.summary, found.detail);
+                Err(())
             }
         }
     }

@@ -51,8 +51,8 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
 }
 
 fn token(rest: &str, first: char) -> (Kind, usize) {
-    let line = rest.find('\n').unwrap_or(rest.len());
-    let line = rest[..line].trim_end_matches('\r').len();
+    // Looked for in comments only: a long line may hold many tokens.
+    let line = || rest.lines().next().map_or(0, |line| line.trim_end_matches('\r').len());
     let word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if let Some(length) = Skipper::heredoc_length(rest) {
         return (Kind::Heredoc, length);
@@ -63,8 +63,8 @@ fn token(rest: &str, first: char) -> (Kind, usize) {
     match first {
         '\n' => (Kind::Newline, 1),
         '\r' => (Kind::Newline, 2),
-        '#' => (Kind::Comment, line),
-        '/' if rest.starts_with("//") => (Kind::Comment, line),
+        '#' => (Kind::Comment, line()),
+        '/' if rest.starts_with("//") => (Kind::Comment, line()),
         '/' if rest.starts_with("/*") => {
             (Kind::Comment, rest.find("*/").map_or(rest.len(), |end| end + 2))
         }

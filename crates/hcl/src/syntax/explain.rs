@@ -51,7 +51,6 @@ fn broken_interpolation(text: &str) -> Found {
             walk.step();
             continue;
         }
-        let line = at + line_length(rest);
         let end = at + Skipper::interpolation_length(&text[at..]);
         let inside = text.get(at + 2..end.saturating_sub(1)).unwrap_or("");
         let inside = inside.trim_matches('~').trim();
@@ -66,6 +65,7 @@ fn broken_interpolation(text: &str) -> Found {
             walk.step();
             continue;
         }
+        let line = at + line_length(rest);
         // What is shown ends at the next brace of the line, whatever was found to belong together.
         let shown = text[at..line].find('}').map_or(line, |brace| at + brace + 1);
         let written = text[at..shown].trim_end();
@@ -142,10 +142,20 @@ fn pair(bracket: u8) -> (char, char) {
 /// The bracket that is not closed. Indentation tells which one was forgotten: the first whose
 /// closing line stands further to the left than its opening line.
 fn unclosed(text: &str) -> Option<usize> {
-    let indent = |at: usize| {
-        let start = text[..at].rfind('\n').map_or(0, |line| line + 1);
-        let line = &text[start..];
-        (line.len() - line.trim_start_matches([' ', '\t']).len(), start)
+    // Each line with its first character that is no blank; looked up, since one line may hold many
+    // brackets.
+    let mut start = 0;
+    let lines: Vec<(usize, usize)> = text
+        .split_inclusive('\n')
+        .map(|line| {
+            let here = start;
+            start += line.len();
+            (here, here + line.len() - line.trim_start_matches([' ', '\t']).len())
+        })
+        .collect();
+    let line_of = |at: usize| {
+        let index = lines.partition_point(|(start, _)| *start <= at);
+        lines.get(index.saturating_sub(1)).copied().unwrap_or_default()
     };
     let mut walk = Walk::new(text);
     while let Some(at) = walk.next() {
@@ -156,8 +166,8 @@ fn unclosed(text: &str) -> Option<usize> {
             && let Some(start) = started
             && matches!(text.as_bytes()[at], b'}' | b']' | b')')
         {
-            let ((opened, _), (closed, line)) = (indent(start), indent(at));
-            if text[line..at].trim().is_empty() && closed < opened {
+            let ((opening, opened), (closing, closed)) = (line_of(start), line_of(at));
+            if closed == at && closed - closing < opened - opening {
                 return Some(start);
             }
         }
