@@ -7,6 +7,9 @@ use anyhow::{Context, Result};
 use crate::steps::{Done, Steps, capture, command, present, run, run_command, say};
 use crate::{golden, layers, root, tidy};
 
+/// How long each of the six parsers is fuzzed: thirty seconds in all.
+const FUZZ_SECONDS: &str = "5";
+
 /// Everything a contributor runs.
 pub(crate) fn test() -> Result<()> {
     let mut steps = Steps::default();
@@ -62,8 +65,23 @@ pub(crate) fn ci() -> Result<()> {
         run(&["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
         Ok(Done::Passed)
     });
+    steps.run("fuzzing", || {
+        fuzz(&["--seconds".to_owned(), FUZZ_SECONDS.to_owned()]).map(|()| Done::Passed)
+    });
     steps.run("golden corpus", golden::replay);
     steps.summary()
+}
+
+/// Hands changed texts to every parser of texts from outside.
+pub(crate) fn fuzz(args: &[String]) -> Result<()> {
+    let mut words = vec!["cargo", "run", "--quiet", "-p", "specs", "--example", "fuzz", "--"];
+    words.extend(args.iter().map(String::as_str));
+    run(&words).context("texts that broke something are below target/fuzz")
+}
+
+/// Prints how long job files take.
+pub(crate) fn figures() -> Result<()> {
+    run(&["cargo", "run", "--quiet", "--release", "-p", "specs", "--example", "figures"])
 }
 
 fn metadata() -> Result<serde_json::Value> {

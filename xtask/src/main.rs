@@ -15,6 +15,8 @@ const HELP: &str = "cargo xtask <verb>
   test     run every test of the workspace; what a contributor runs before sending a change
   ci       test, then formatting, layers, tidy, clippy and the golden corpus; writes nothing
   golden   replay the recorded corpus alone, as ci does (needs root and python3)
+  fuzz     change texts at random and hand them to every parser; --seconds N for each, --seed N
+  figures  measure how long job files take, in a release build
   layers   check which crate may use which, and third-party crates in two versions
   tidy     check file sizes, names, module docs and paths named in Markdown
   fix      format and apply clippy's suggestions
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
         "test" => ci::test(),
         "ci" => ci::ci(),
         "golden" => ci::golden(),
+        "fuzz" => ci::fuzz(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "figures" => ci::figures(),
         "layers" => layers::check(),
         "tidy" => tidy::check(),
         "fix" => ci::fix(),

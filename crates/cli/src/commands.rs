@@ -13,6 +13,7 @@ mod alloc;
 mod completion;
 mod deployment;
 mod eval;
+mod fmt;
 mod job;
 mod namespace;
 mod node;
@@ -82,6 +83,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command!("deployment status", [], "Show how far a deployment has come", deployment::status),
     command!("eval list", [], "List evaluations", eval::list),
     command!("eval status", ["eval-status"], "Show an evaluation and what came of it", eval::status),
+    command!("fmt", [], "Bring job files and configuration into canonical form", fmt),
     command!("job allocs", [], "List the allocations of a job", job::allocs),
     command!("job deployments", [], "List the deployments of a job", job::deployments),
     command!("job dispatch", [], "Start an instance of a parameterized job", job::dispatch),

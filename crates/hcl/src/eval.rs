@@ -143,7 +143,20 @@ fn unknown_name(
         let text = scope.ctx().source().slice(whole);
         return Ok(Value::String(format!("${{{text}}}")));
     }
-    let hint = suggest::hint(root, scope.names());
+    let declared = |under: &str| match scope.ctx().get(under) {
+        Some(Value::Object(items)) => items.contains_key(root),
+        _ => false,
+    };
+    let hint = match ["var", "local"].into_iter().find(|under| declared(under)) {
+        Some(under) => format!(" Did you mean {under}.{root}?"),
+        None => match suggest::hint(root, scope.names()) {
+            hint if hint.is_empty() => format!(
+                " A variable is written var.{root}, a local value local.{root}, and a text stands in \
+                 quotes: \"{root}\"."
+            ),
+            hint => hint,
+        },
+    };
     let detail = format!("There is no variable named {root:?}.{hint}");
     fail(scope.ctx(), root_span, "Unknown variable", detail)
 }
@@ -169,12 +182,46 @@ fn traversal(path: &Traversal, scope: &Scope<'_>) -> Outcome {
             return fail(scope.ctx(), whole, CONSEQUENCE, "");
         }
         return match scope.lookup(name.as_str()) {
+            Some(Value::Object(items)) if is_undeclared(path, name.as_str(), items) => {
+                undeclared(path, name.as_str(), items, scope)
+            }
             Some(value) => follow(value, &path.operators, whole, scope),
             None => unknown_name(name.as_str(), span_of(&path.expr), whole, scope),
         };
     }
     let base = expression(&path.expr, scope)?;
     follow(&base, &path.operators, whole, scope)
+}
+
+/// Whether a reference names a variable or a local value that the file does not have.
+fn is_undeclared(path: &Traversal, root: &str, items: &BTreeMap<String, Value>) -> bool {
+    matches!(root, "var" | "local")
+        && matches!(path.operators.first().map(|op| op.value()),
+            Some(TraversalOperator::GetAttr(name)) if !items.contains_key(name.as_str()))
+}
+
+fn undeclared(
+    path: &Traversal,
+    root: &str,
+    items: &BTreeMap<String, Value>,
+    scope: &Scope<'_>,
+) -> Outcome {
+    let first = path.operators.first();
+    let Some(TraversalOperator::GetAttr(name)) = first.map(|op| op.value()) else {
+        return Ok(Value::Null);
+    };
+    let name = name.as_str();
+    let span = first.and_then(Span::span).unwrap_or_else(|| span_of(path));
+    let (what, advice) = match root {
+        "var" => ("variable", format!("declare it with a block: variable {name:?} {{}}")),
+        _ => ("local value", format!("set it in a block: locals {{ {name} = ... }}")),
+    };
+    let advice = match suggest::hint(name, items.keys().map(String::as_str)) {
+        hint if hint.is_empty() => format!(" If it is missing, {advice}."),
+        hint => hint,
+    };
+    let detail = format!("The file has no {what} named {name:?}.{advice}");
+    fail(scope.ctx(), span, "Unsupported attribute", detail)
 }
 
 /// Applies `.name`, `[key]` and splats one after the other, copying only what is left at the end.
@@ -437,6 +484,10 @@ fn binary(op: &BinaryOp, scope: &Scope<'_>) -> Outcome {
         _ => {
             let right = expression(&op.rhs_expr, scope)?;
             let need = "a number is required";
+            if operator == BinaryOperator::Plus && matches!(left, Value::String(_)) {
+                let need = "a number is required; texts are joined in one text: \"${a}${b}\"";
+                operand(left.to_number(), &op.lhs_expr, "left", need, scope)?;
+            }
             let left = operand(left.to_number(), &op.lhs_expr, "left", need, scope)?;
             let right = operand(right.to_number(), &op.rhs_expr, "right", need, scope)?;
             arithmetic(op, operator, left, right, scope)

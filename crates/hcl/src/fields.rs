@@ -9,9 +9,12 @@ use crate::duration::parse_duration;
 use crate::dynamic::{self, Instance};
 use crate::eval;
 use crate::limits;
+use crate::schema::{BlockSchema, Content, Schema};
 use crate::suggest;
 use crate::syntax::{Attribute, Block, Body};
 use crate::value::Value;
+use hcl_edit::Span;
+use hcl_edit::expr::{Expression, ObjectKey};
 use hcl_edit::structure;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,6 +31,8 @@ pub struct Fields<'f> {
     known_blocks: Vec<&'static str>,
     /// Everything is read, so nothing is unknown.
     open: bool,
+    /// Where the names asked for are noted, when that is all that is wanted.
+    recorder: Option<&'f RefCell<Schema>>,
 }
 
 /// Reads a whole file; gives what `read` made of it, and every problem.
@@ -62,6 +67,35 @@ impl<'f> Fields<'f> {
             known_attributes: Vec::new(),
             known_blocks: Vec::new(),
             open: false,
+            recorder: None,
+        }
+    }
+
+    /// Fields of an empty body that only note what is asked for.
+    pub(crate) fn recording(
+        body: &'f structure::Body,
+        scope: &'f Scope<'f>,
+        problems: &'f RefCell<Diagnostics>,
+        recorder: &'f RefCell<Schema>,
+    ) -> Fields<'f> {
+        let mut fields = Fields::new(body, Vec::new(), 0..0, scope, problems);
+        fields.recorder = Some(recorder);
+        fields
+    }
+
+    fn know(&mut self, attribute: &'static str) {
+        if let Some(recorder) = self.recorder {
+            recorder.borrow_mut().attributes.insert(attribute);
+        }
+        self.known_attributes.push(attribute);
+    }
+
+    fn note_block(&self, kind: &'static str, labels: &[&str], content: Content) {
+        if let Some(recorder) = self.recorder {
+            let optional_labels = labels.iter().filter(|label| label.ends_with('?')).count();
+            let labels = labels.len() - optional_labels;
+            let block = BlockSchema { labels, optional_labels, content };
+            recorder.borrow_mut().blocks.insert(kind, block);
         }
     }
 
@@ -119,7 +153,7 @@ impl<'f> Fields<'f> {
 
     /// Any value, null included; none if the attribute is absent or its expression fails.
     pub fn value_or_null(&mut self, name: &'static str) -> Option<Value> {
-        self.known_attributes.push(name);
+        self.know(name);
         let attribute = self.find(name)?;
         match eval::expression(attribute.expr(), self.scope) {
             Ok(value) => Some(value),
@@ -155,12 +189,18 @@ impl<'f> Fields<'f> {
 
     /// A text; numbers and bools are converted.
     pub fn string(&mut self, name: &'static str) -> Option<String> {
-        self.convert(name, |value| value.to_text().ok_or_else(|| "string required".to_owned()))
+        self.convert(name, |value| {
+            value.to_text().ok_or_else(|| format!("string required, not {}", value.described()))
+        })
     }
 
     /// A bool; the texts `true` and `false` are converted.
     pub fn bool(&mut self, name: &'static str) -> Option<bool> {
-        self.convert(name, |value| value.to_bool().ok_or_else(|| "a bool is required".to_owned()))
+        self.convert(name, |value| {
+            value.to_bool().ok_or_else(|| {
+                format!("a bool is required, true or false, not {}", value.described())
+            })
+        })
     }
 
     /// A whole number.
@@ -171,16 +211,19 @@ impl<'f> Fields<'f> {
     /// A whole number within bounds.
     pub fn int_within(&mut self, name: &'static str, least: i64, most: i64) -> Option<i64> {
         self.convert(name, |value| {
-            let number = value.to_number().ok_or("a number is required")?;
+            let number = value.to_number().ok_or_else(|| no_number(value))?;
             let int = number.as_i64().filter(|int| (least..=most).contains(int));
-            int.ok_or_else(|| format!("value must be a whole number, between {least} and {most}"))
+            int.ok_or_else(|| match (least, most) {
+                (i64::MIN, i64::MAX) => "value must be a whole number".to_owned(),
+                _ => format!("value must be a whole number, between {least} and {most}"),
+            })
         })
     }
 
     /// A number.
     pub fn float(&mut self, name: &'static str) -> Option<f64> {
         self.convert(name, |value| {
-            value.to_number().map(|n| n.as_f64()).ok_or_else(|| "a number is required".to_owned())
+            value.to_number().map(|n| n.as_f64()).ok_or_else(|| no_number(value))
         })
     }
 
@@ -190,8 +233,7 @@ impl<'f> Fields<'f> {
             Value::Number(number) => number
                 .as_i64()
                 .ok_or_else(|| "a whole number of nanoseconds is required".to_owned()),
-            Value::String(text) => parse_duration(text)
-                .ok_or_else(|| format!("invalid duration {text:?}; write for example \"1h30m\"")),
+            Value::String(text) => parse_duration(text).ok_or_else(|| no_duration(text)),
             _ => Err("a duration such as \"1h30m\" is required".to_owned()),
         })
     }
@@ -203,7 +245,9 @@ impl<'f> Fields<'f> {
                 .iter()
                 .map(|item| item.to_text().ok_or_else(|| "list of string required".to_owned()))
                 .collect(),
-            _ => Err("list of string required".to_owned()),
+            other => {
+                Err(format!("list of string required, such as [\"a\"], not {}", other.described()))
+            }
         })
     }
 
@@ -235,6 +279,38 @@ impl<'f> Fields<'f> {
         self.body.blocks().map(Block::new).find(|block| dynamic::kind_of(*block).0 == kind)
     }
 
+    /// Where an argument or the first block of a name stands, if there is one.
+    pub fn place(&self, name: &str) -> Option<Range<usize>> {
+        let attribute = self.find(name).map(|attribute| attribute.name_span());
+        attribute.or_else(|| self.first_block(name).map(|block| block.kind_span()))
+    }
+
+    /// Where a name stands in a map that is written as a block or as an attribute; at the map, or at
+    /// this block, if it is not written there.
+    pub fn place_in(&self, map: &str, name: &str) -> Range<usize> {
+        if let Some(block) = self.first_block(map) {
+            let attribute = block.attributes().find(|attribute| attribute.name() == name);
+            let inner = || block.blocks().find(|block| dynamic::kind_of(*block).0 == name);
+            return attribute
+                .map(|attribute| attribute.name_span())
+                .or_else(|| inner().map(|block| dynamic::kind_of(block).1))
+                .unwrap_or_else(|| block.kind_span());
+        }
+        let Some(attribute) = self.find(map) else { return self.span() };
+        if let Expression::Object(items) = attribute.expr() {
+            let is_named = |key: &ObjectKey| match key {
+                ObjectKey::Ident(ident) => ident.as_str() == name,
+                ObjectKey::Expression(Expression::String(text)) => text.value() == name,
+                ObjectKey::Expression(_) => false,
+            };
+            let key = items.iter().map(|(key, _)| key).find(|key| is_named(key));
+            if let Some(span) = key.and_then(Span::span) {
+                return span;
+            }
+        }
+        attribute.name_span()
+    }
+
     /// Reports attributes that must be there and are not.
     pub fn require(&self, names: &[&str]) {
         for name in names {
@@ -256,6 +332,12 @@ impl<'f> Fields<'f> {
     ) -> Vec<T> {
         let mut results = Vec::new();
         let problems = self.problems;
+        if self.recorder.is_some() {
+            let inner = RefCell::default();
+            read(&mut Fields::recording(self.body, self.scope, problems, &inner));
+            self.note_block(kind, labels, Content::Fields(inner.into_inner()));
+            return results;
+        }
         self.each(kind, &mut |instance| {
             let Instance { body, labels: given, span, scope } = instance;
             let mut fields = Fields::new(body, given, span, scope, problems);
@@ -299,6 +381,7 @@ impl<'f> Fields<'f> {
     pub fn value_block(&mut self, kind: &'static str) -> Option<Value> {
         let mut result: Option<(Value, Range<usize>)> = None;
         let problems = self.problems;
+        self.note_block(kind, &[], Content::Value);
         self.each(kind, &mut |instance| {
             let mut fields = Fields::new(
                 instance.body,
@@ -366,7 +449,7 @@ impl<'f> Fields<'f> {
 
     /// Names attributes that somebody else reads, or that have no meaning any more.
     pub fn ignore_attributes(&mut self, names: &[&'static str]) {
-        self.known_attributes.extend(names);
+        names.iter().for_each(|name| self.know(name));
     }
 
     fn each(&mut self, kind: &'static str, each: &mut dyn FnMut(Instance<'_, 'f>)) {
@@ -386,7 +469,12 @@ impl<'f> Fields<'f> {
         let list: Vec<&str> = names.iter().map(|name| name.trim_end_matches('?')).collect();
         let list = list.join(", ");
         if let Some(missing) = names[..needed].get(self.labels.len()) {
-            let detail = format!("All {kind} blocks must have {needed} labels ({list}).");
+            let places: Vec<String> =
+                names[..needed].iter().map(|name| format!("{name:?}")).collect();
+            let detail = format!(
+                "All {kind} blocks must have {needed} labels ({list}): {kind} {} {{ ... }}.",
+                places.join(" ")
+            );
             self.error(self.span(), &format!("Missing {missing} for {kind}"), detail);
         }
         if let Some((_, span)) = self.labels.get(names.len()) {
@@ -411,7 +499,8 @@ impl<'f> Fields<'f> {
             let hint = if self.known_blocks.contains(&name) {
                 format!(" Did you mean to define a block of type {name:?}?")
             } else {
-                suggest::hint(name, self.known_attributes.iter().copied())
+                let attributes = self.known_attributes.iter().copied();
+                suggest::hint(name, attributes.chain(self.known_blocks.iter().copied()))
             };
             let detail = format!("An argument named {name:?} is not expected here.{hint}");
             self.error(attribute.name_span(), "Unsupported argument", detail);
@@ -432,9 +521,37 @@ impl<'f> Fields<'f> {
     }
 }
 
+fn no_number(value: &Value) -> String {
+    let text = value.to_text().unwrap_or_default();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+    match &text[..digits] {
+        "" => format!("a number is required, not {}", value.described()),
+        number => format!(
+            "a number is required, not {}; write it without a unit: {number}",
+            value.described()
+        ),
+    }
+}
+
+fn no_duration(text: &str) -> String {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = (&text[..digits], text[digits..].trim());
+    let advice = match (number.parse::<u32>(), unit) {
+        (Ok(number), "") => format!("a unit is missing; write for example \"{number}s\""),
+        (Ok(days), "d" | "day" | "days") => {
+            format!("the longest unit is the hour; write \"{}h\"", u64::from(days) * 24)
+        }
+        _ => "write for example \"1h30m\" or \"45s\"; units are h, m, s, ms, us and ns".to_owned(),
+    };
+    format!("invalid duration {text:?}; {advice}")
+}
+
 fn text_map(value: &Value) -> Result<BTreeMap<String, String>, String> {
     let Value::Object(items) = value else {
-        return Err("map of string required".to_owned());
+        return Err(format!(
+            "map of string required, such as {{ name = \"value\" }}, not {}",
+            value.described()
+        ));
     };
     let present = items.iter().filter(|(_, item)| !item.is_null());
     present

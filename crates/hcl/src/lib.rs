@@ -4,7 +4,7 @@
 //! functions, `dynamic` blocks, variables and locals, reading by schema, and the older style of
 //! configuration files.
 //!
-//! **Entry points.** [`parse`], [`EvalContext`], [`variables::resolve`] and [`read`] for job files;
+//! **Entry points.** [`parse`] and [`parse_json`], [`EvalContext`], [`variables::resolve`] and [`read`] for job files;
 //! [`parse_config`] for configuration.
 //!
 //! **Never.** It does not know what a job is, does not touch files, clock or randomness (all come
@@ -22,9 +22,12 @@ mod duration;
 mod dynamic;
 mod eval;
 mod fields;
+mod format;
 mod functions;
+mod json;
 pub mod limits;
 mod number;
+mod schema;
 mod suggest;
 mod syntax;
 mod template;
@@ -37,7 +40,11 @@ pub use context::{EvalContext, Files, Random};
 pub use diagnostic::{Diagnostic, Diagnostics, Position, Severity, Source};
 pub use duration::parse_duration;
 pub use fields::{Fields, read};
+pub use format::format;
+pub use json::{is_json, parse_json};
 pub use limits::Limits;
 pub use number::Number;
+pub use schema::{BlockSchema, Content, Schema};
+pub use suggest::hint;
 pub use syntax::{Attribute, Block, Body, parse};
 pub use value::Value;

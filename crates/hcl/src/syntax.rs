@@ -1,7 +1,10 @@
 //! Text to tree: a view of `hcl-edit`'s tree with spans, behind checks that bound the parser's work.
 
+mod explain;
+
 use crate::diagnostic::{Diagnostic, Source};
 use crate::limits::{ITEMS_PER_BODY, Limits};
+use explain::syntax_error;
 use hcl_edit::Span;
 use hcl_edit::expr::Expression;
 use hcl_edit::structure;
@@ -30,7 +33,11 @@ pub struct Block<'b> {
 /// Parses the text of an HCL file. A syntax error is reported alone, since what follows it cannot
 /// be trusted.
 pub fn parse(file: &str, text: &str, limits: &Limits) -> Result<Body, Vec<Diagnostic>> {
-    let source = Source::new(file, text);
+    parse_source(Source::new(file, text), limits)
+}
+
+/// The same for a text that is held already.
+pub(crate) fn parse_source(source: Arc<Source>, limits: &Limits) -> Result<Body, Vec<Diagnostic>> {
     check_size(&source, limits).map_err(|problem| vec![problem])?;
     match hcl_edit::parser::parse_body(source.text()) {
         Ok(inner) => Ok(Body { source, inner: Arc::new(inner) }),
@@ -45,54 +52,6 @@ pub(crate) fn parse_expression(
 ) -> Result<Expression, Diagnostic> {
     check_size(source, limits)?;
     hcl_edit::parser::parse_expr(source.text()).map_err(|error| syntax_error(source, &error))
-}
-
-fn syntax_error(source: &Source, error: &hcl_edit::parser::Error) -> Diagnostic {
-    let at = error.location().offset().min(source.text().len());
-    let at = (0..=at).rev().find(|i| source.text().is_char_boundary(*i)).unwrap_or(0);
-    let width = source.text()[at..].chars().next().map_or(0, char::len_utf8);
-    let message = error.message();
-    if source.text()[at..].trim().is_empty() {
-        let detail = format!(
-            "The file ends within a block, expression or text: {message}. Is a closing brace or marker missing?"
-        );
-        return source.error(at..at + width, "Unexpected end of file", detail);
-    }
-    let rest = &source.text()[at..];
-    if message.contains("redefined attribute") {
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
-        let name = &rest[..end.unwrap_or(rest.len())];
-        let detail =
-            format!("The argument {name:?} was already set. Each argument may be set only once.");
-        return source.error(at..at + name.len(), "Attribute redefined", detail);
-    }
-    if rest.starts_with('"') {
-        return quotation_error(source, at, message);
-    }
-    source.error(at..at + width, "Invalid syntax", format!("{}.", sentence(message)))
-}
-
-/// The parser stops at the opening quotation mark both of a text it cannot read and of a name that
-/// must not be quoted.
-fn quotation_error(source: &Source, at: usize, message: &str) -> Diagnostic {
-    let line = source.text()[at + 1..].lines().next().unwrap_or("");
-    if let Some((name, after)) = line.split_once('"')
-        && after.trim_start().starts_with('=')
-    {
-        let span = at..at + name.len() + 2;
-        return source.error(span, "Invalid argument name", "Argument names must not be quoted.");
-    }
-    let detail = format!(
-        "{}. If a text in quotes starts here, it may not be closed in its line, or an interpolation in \
-         it is wrong.",
-        sentence(message)
-    );
-    source.error(at..at + 1, "Invalid syntax", detail)
-}
-
-fn sentence(message: &str) -> String {
-    let mut chars = message.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 impl Body {
@@ -208,34 +167,17 @@ fn check_size(source: &Source, limits: &Limits) -> Result<(), Diagnostic> {
     let mut open: Vec<Open<'_>> = vec![Open::Bracket { items: 0, brace: true }];
     let mut at = 0;
     while at < bytes.len() {
-        let step = match open.last_mut() {
-            Some(Open::Quoted) => match bytes[at] {
-                b'"' => close(&mut open),
-                b'\\' => 2,
-                _ => template_step(&mut open, &bytes[at..]),
-            },
-            Some(Open::Heredoc(marker)) => {
-                let line_start = at == 0 || bytes[at - 1] == b'\n';
-                if line_start && ends_heredoc(text, at, marker) {
-                    close(&mut open)
-                } else {
-                    template_step(&mut open, &bytes[at..])
-                }
+        if let Some(Open::Bracket { items, brace: true }) = open.last_mut()
+            && matches!(bytes[at], b'=' | b':')
+        {
+            *items += 1;
+            if *items > ITEMS_PER_BODY {
+                let detail =
+                    format!("At most {ITEMS_PER_BODY} items may stand in one pair of braces.");
+                return Err(source.error(at..at + 1, "Too many items", detail));
             }
-            Some(Open::Bracket { items, brace }) => {
-                if matches!(bytes[at], b'=' | b':') && *brace {
-                    *items += 1;
-                    if *items > ITEMS_PER_BODY {
-                        let detail = format!(
-                            "At most {ITEMS_PER_BODY} items may stand in one pair of braces."
-                        );
-                        return Err(source.error(at..at + 1, "Too many items", detail));
-                    }
-                }
-                bracket_step(&mut open, text, at)
-            }
-            None => return Ok(()),
-        };
+        }
+        let step = step(&mut open, text, at);
         if open.len() > limits.nesting_depth {
             let detail = format!("Nesting is allowed {} levels deep.", limits.nesting_depth);
             return Err(source.error(at..at + 1, "Nesting too deep", detail));
@@ -243,6 +185,27 @@ fn check_size(source: &Source, limits: &Limits) -> Result<(), Diagnostic> {
         at += step;
     }
     Ok(())
+}
+
+/// One step through whatever is open; gives its length.
+fn step<'t>(open: &mut Vec<Open<'t>>, text: &'t str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    match open.last() {
+        Some(Open::Quoted) => match bytes[at] {
+            b'"' => close(open),
+            b'\\' => 2,
+            _ => template_step(open, &bytes[at..]),
+        },
+        Some(Open::Heredoc(marker)) => {
+            let line_start = at == 0 || bytes[at - 1] == b'\n';
+            if line_start && ends_heredoc(text, at, marker) {
+                close(open)
+            } else {
+                template_step(open, &bytes[at..])
+            }
+        }
+        Some(Open::Bracket { .. }) | None => bracket_step(open, text, at),
+    }
 }
 
 fn close(open: &mut Vec<Open<'_>>) -> usize {
@@ -281,18 +244,84 @@ fn bracket_step<'t>(open: &mut Vec<Open<'t>>, text: &'t str, at: usize) -> usize
                 .and_then(|rest| rest.find("*/"))
                 .map_or(rest.len(), |end| end + 2);
         }
-        b'<' if rest.starts_with(b"<<") => {
-            let line = line_length(rest);
-            let marker = text.get(at + 2..at + line).unwrap_or("").trim_start_matches('-').trim();
-            let ident = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-            if !marker.is_empty() && marker.chars().all(ident) {
+        b'<' => {
+            if let Some(marker) = text.get(at..).and_then(heredoc_marker) {
                 open.push(Open::Heredoc(marker));
-                return line + 1;
+                return line_length(rest) + 1;
             }
         }
         _ => {}
     }
     1
+}
+
+/// The marker of a heredoc that starts here.
+fn heredoc_marker(text: &str) -> Option<&str> {
+    let line = text.strip_prefix("<<")?.lines().next()?;
+    let marker = line.strip_prefix('-').unwrap_or(line).trim();
+    let ident = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    (!marker.is_empty() && marker.chars().all(ident)).then_some(marker)
+}
+
+/// Tells how far texts and heredocs reach, by the steps that the check of sizes takes.
+pub(crate) struct Skipper;
+
+impl Skipper {
+    /// How far an interpolation reaches, with the texts and braces in it.
+    pub(crate) fn interpolation_length(text: &str) -> usize {
+        // True for an open text, false for an open brace.
+        let mut open = vec![false];
+        let bytes = text.as_bytes();
+        let mut at = 2;
+        while at < bytes.len() {
+            let in_text = open.last() == Some(&true);
+            match bytes[at] {
+                b'\\' if in_text => at += 1,
+                b'"' if in_text => drop(open.pop()),
+                b'"' => open.push(true),
+                b'$' | b'%' if in_text && bytes.get(at + 1) == Some(&b'{') => {
+                    open.push(false);
+                    at += 1;
+                }
+                b'{' if !in_text => open.push(false),
+                b'}' if !in_text => drop(open.pop()),
+                _ => {}
+            }
+            at += 1;
+            if open.is_empty() {
+                return at;
+            }
+        }
+        text.len()
+    }
+
+    /// The length of the text in quotes that starts here.
+    pub(crate) fn text_length(text: &str) -> usize {
+        Skipper::length(text, 1, Open::Quoted)
+    }
+
+    /// The length of a heredoc, up to the end of its marker, if one starts here.
+    pub(crate) fn heredoc_length(text: &str) -> Option<usize> {
+        let marker = heredoc_marker(text)?;
+        let start = (line_length(text.as_bytes()) + 1).min(text.len());
+        let end = Skipper::length(text, start, Open::Heredoc(marker));
+        // The step at the closing marker is one byte; the line belongs to the heredoc.
+        let line = text.get(end..).map_or(0, |rest| line_length(rest.as_bytes()));
+        let close = text.get(end - 1..end + line).unwrap_or("").trim_end();
+        Some((end - 1 + close.len()).min(text.len()))
+    }
+
+    fn length<'t>(text: &'t str, start: usize, first: Open<'t>) -> usize {
+        let bytes = text.as_bytes();
+        let mut open = vec![Open::Bracket { items: 0, brace: true }, first];
+        let mut at = start;
+        while at < bytes.len() && open.len() > 1 {
+            at += step(&mut open, text, at);
+        }
+        (at.min(text.len())..=text.len())
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(text.len())
+    }
 }
 
 fn line_length(rest: &[u8]) -> usize {

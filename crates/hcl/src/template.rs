@@ -164,7 +164,11 @@ fn interpolated(
             scope.ctx(),
             span,
             "Invalid template interpolation value",
-            "Cannot include the given value in a string template: string required.",
+            format!(
+                "Cannot include {} in a string template: string required. join(\", \", list) makes a text \
+                 of a list, jsonencode(value) of anything.",
+                value.described()
+            ),
         ),
     }
 }

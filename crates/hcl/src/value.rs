@@ -45,6 +45,24 @@ impl Value {
         }
     }
 
+    /// The value as messages name it: `the text "a"`, `5`, `a list`.
+    pub(crate) fn described(&self) -> String {
+        /// Longer texts are cut.
+        const CHARS_MAX: usize = 40;
+        match self {
+            Value::String(text) if text.chars().count() <= CHARS_MAX => {
+                format!("the text {text:?}")
+            }
+            Value::String(text) => {
+                let start: String = text.chars().take(CHARS_MAX).collect();
+                format!("the text {:?}", start + "...")
+            }
+            Value::List(_) => "a list".to_owned(),
+            Value::Object(_) => "a map".to_owned(),
+            other => other.to_text().unwrap_or_else(|| "null".to_owned()),
+        }
+    }
+
     /// What kind of value it is, as messages name it.
     pub fn kind(&self) -> &'static str {
         match self {

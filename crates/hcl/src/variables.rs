@@ -407,7 +407,10 @@ impl<'b> Variable<'b> {
                 Some(value) => Ok(value.clone()),
                 None if self.broken => eval::fail(ctx, self.span.clone(), CONSEQUENCE, ""),
                 None => {
-                    let detail = "A used variable must be set or have a default value.";
+                    let detail = format!(
+                        "A used variable must be set or have a default value. Set it with -var {name}=..., \
+                         with -var-file or with {ENVIRONMENT_PREFIX}{name} in the environment."
+                    );
                     let summary = format!("Unset variable {name:?}");
                     eval::fail(ctx, self.span.clone(), &summary, detail)
                 }

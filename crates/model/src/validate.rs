@@ -78,6 +78,50 @@ pub fn error_text<T: fmt::Display>(errors: &[T]) -> String {
     format!("{} {noun} occurred:\n\t{}\n\n", errors.len(), lines.join("\n\t"))
 }
 
+/// Joins problems in the form of the wire, those of one group or task below a line that names it.
+pub fn nested_error_text(problems: &[Problem]) -> String {
+    let split: Vec<(Vec<&str>, &str)> = problems
+        .iter()
+        .map(|problem| {
+            let path = problem.path.split(STEP).filter(|step| !step.is_empty()).collect();
+            (path, problem.message.as_str())
+        })
+        .collect();
+    nested(&split)
+}
+
+fn nested(problems: &[(Vec<&str>, &str)]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut rest = problems;
+    while let Some(((path, message), after)) = rest.split_first() {
+        let Some(step) = path.first() else {
+            lines.push((*message).to_owned());
+            rest = after;
+            continue;
+        };
+        let count = rest.iter().take_while(|(path, _)| path.first() == Some(step)).count();
+        let inner: Vec<(Vec<&str>, &str)> =
+            rest[..count].iter().map(|(path, message)| (path[1..].to_vec(), *message)).collect();
+        let place = ["group", "task"].into_iter().find_map(|kind| {
+            let name = step.strip_prefix(kind)?.trim().trim_matches('"');
+            Some(if kind == "group" {
+                format!("Task group {name}")
+            } else {
+                format!("Task {name}")
+            })
+        });
+        match place {
+            Some(place) => lines.push(format!("{place} validation failed: {}", nested(&inner))),
+            None => lines.extend(inner.iter().map(|(path, message)| {
+                let path: Vec<&str> = [*step].into_iter().chain(path.iter().copied()).collect();
+                format!("{}: {message}", path.join(STEP))
+            })),
+        }
+        rest = &rest[count..];
+    }
+    error_text(&lines)
+}
+
 /// Joins warnings in the form of the wire.
 pub fn warning_text(warnings: &[Problem]) -> String {
     let mut places: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -103,6 +147,9 @@ pub fn warning_text(warnings: &[Problem]) -> String {
     format!("{} warning(s):\n\n{}", places.len(), texts.join("\n"))
 }
 
+/// What stands between the steps of a problem's path.
+const STEP: &str = " > ";
+
 /// Finds every problem of a canonical job.
 pub fn validate(job: &Job) -> Report {
     let mut found = Findings::default();
@@ -119,11 +166,11 @@ struct Findings {
 
 impl Findings {
     fn error(&mut self, message: impl Into<String>) {
-        self.report.errors.push(Problem { path: self.path.join(" > "), message: message.into() });
+        self.report.errors.push(Problem { path: self.path.join(STEP), message: message.into() });
     }
 
     fn warning(&mut self, message: impl Into<String>) {
-        self.report.warnings.push(Problem { path: self.path.join(" > "), message: message.into() });
+        self.report.warnings.push(Problem { path: self.path.join(STEP), message: message.into() });
     }
 
     /// Reports unless the condition holds.

@@ -64,7 +64,7 @@ fn check(server: &Server, mut job: Job, steps: &[(&str, Step)]) -> Result<Admitt
     model::canonical::canonicalize_for_register(&mut job);
     let problems: Vec<Problem> = steps.iter().flat_map(|(_, step)| step(server, &job)).collect();
     if !problems.is_empty() {
-        return Err(Fault::internal(validate::error_text(&problems)));
+        return Err(Fault::internal(validate::nested_error_text(&problems)));
     }
     let warnings = validate::validate(&job).warning_text();
     Ok(Admitted { job, warnings })

@@ -1,9 +1,10 @@
-//! Job files: HCL text or the API's JSON in, a job without defaults out.
+//! Job files: HCL in either spelling or the API's JSON in, a job without defaults out.
 //!
 //! Each block has one reader, a function from [`Fields`] to the wire type of `model`; a field that
 //! the file does not set stays `None`.
 
 mod connect;
+mod driver_config;
 mod group;
 mod json;
 mod placement;
@@ -12,7 +13,7 @@ mod service;
 mod task;
 
 use hcl::variables;
-use hcl::{EvalContext, Fields};
+use hcl::{EvalContext, Fields, Schema};
 use model::job::*;
 use model::wire::Map;
 
@@ -22,6 +23,7 @@ pub use hcl::{
     variables::{Assigned, Assignment, Undeclared, read_environment, read_flag, read_var_file},
 };
 pub use json::parse_json_job;
+pub(crate) use placement::constraints;
 
 /// What a job file may use besides its own text.
 pub struct Options<'a> {
@@ -44,7 +46,12 @@ pub fn parse_job(
     text: &str,
     options: &Options<'_>,
 ) -> Result<(Job, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let body = hcl::parse(file, text, &options.limits)?;
+    let body = if hcl::is_json(text) {
+        let schema = Schema::of(|fields| fields.block("job", &["name"], read_job));
+        hcl::parse_json(file, text, &schema.with_variables(), &options.limits)?
+    } else {
+        hcl::parse(file, text, &options.limits)?
+    };
     let mut ctx = EvalContext::new(&body, &options.limits, options.random);
     if let Some(files) = options.files {
         ctx = ctx.with_files(files);
@@ -53,6 +60,13 @@ pub fn parse_job(
     let (job, found) = hcl::read(&body, &ctx, |fields| {
         fields.ignore_blocks(&variables::BLOCKS);
         let job = fields.block("job", &["name"], read_job);
+        if job.is_none() && is_api_json(&body) {
+            fields.ignore_attributes(&["Job"]);
+            let detail = "This is a job in the JSON of the API; give it with -json. In the JSON \
+                          spelling of a job file the outermost name is \"job\".";
+            fields.error(0..0, "Not a job file", detail);
+            return None;
+        }
         if job.is_none() && body.is_empty() {
             fields.error(0..0, "Job spec is empty", "A job file needs a job block.");
         } else if job.is_none() && body.blocks().all(|block| block.kind() != "job") {
@@ -61,10 +75,17 @@ pub fn parse_job(
         job
     });
     problems.extend(found);
+    // In the order of the file, whatever order it was read in.
+    problems.sort_by_key(|problem| problem.span.start);
     match job {
         Some(job) if !problems.iter().any(Diagnostic::is_error) => Ok((job, problems)),
         _ => Err(problems),
     }
+}
+
+/// Whether the outermost names are those of the API's JSON.
+fn is_api_json(body: &hcl::Body) -> bool {
+    body.attributes().any(|attribute| matches!(attribute.name(), "Job" | "TaskGroups"))
 }
 
 fn read_job(f: &mut Fields<'_>) -> Job {
@@ -80,13 +101,13 @@ fn read_job(f: &mut Fields<'_>) -> Job {
     let secrets = f.blocks("secret", &["name"], task::secret);
     let mut groups = f.blocks("group", &["name"], group::group);
     // A task without a group is a group of its own.
-    for task in f.blocks("task", &["name"], task::task) {
+    for (task, span) in f.blocks("task", &["name"], |f| (task::task(f), f.span())) {
         let group = TaskGroup {
             name: Some(task.name.clone()),
             tasks: vec![task].into(),
             ..TaskGroup::default()
         };
-        groups.push(group::Read { group, vault: None, secrets: Vec::new() });
+        groups.push(group::Read { group, vault: None, secrets: Vec::new(), span });
     }
     let job = Job {
         id: f.string("id").or_else(|| Some(label.clone())),
@@ -121,8 +142,10 @@ fn report_repeated_groups(f: &Fields<'_>, groups: &[group::Read]) {
     for (at, read) in groups.iter().enumerate() {
         let name = read.group.name();
         if !name.is_empty() && groups[..at].iter().any(|earlier| earlier.group.name() == name) {
-            let detail = format!("The job has more than one group named {name:?}.");
-            f.error(f.span(), "Duplicate group", detail);
+            let detail = format!(
+                "The job has more than one group named {name:?}; give each a name of its own."
+            );
+            f.error(read.span.clone(), "Duplicate group", detail);
         }
     }
 }

@@ -46,7 +46,6 @@ pub const REFUSED: &[&str] = &[
     "deployment unblock",
     "eval delete",
     "exec",
-    "fmt",
     "job action",
     "job restart",
     "job scaling-events",

@@ -9,7 +9,10 @@ const DEPLOYMENT: &str = "d1d1d1d1-0000-0000-0000-000000000000";
 const JOB: &str = r#"job "web" {
   datacenters = ["dc1"]
   group "g" {
-    task "t" { driver = "raw_exec" }
+    task "t" {
+      driver = "raw_exec"
+      config { command = "true" }
+    }
   }
 }
 "#;

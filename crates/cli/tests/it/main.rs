@@ -4,3 +4,5 @@
 
 mod agent;
 mod commands;
+mod fmt;
+mod mistakes;

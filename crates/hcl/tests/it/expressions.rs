@@ -95,8 +95,7 @@ fn traversals_index_and_splat() {
         ),
         (
             "var.sx",
-            "Unsupported attribute: This object does not have an attribute named \"sx\". Did you mean \
-             \"s\"?",
+            "Unsupported attribute: The file has no variable named \"sx\". Did you mean \"s\"?",
         ),
         (
             "var.none.x",

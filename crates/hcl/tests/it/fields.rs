@@ -104,13 +104,13 @@ update = 3
 "#,
         expect![[r#"
             group  None [a:Some(\b\):None]
-            t.hcl:3,9-12: Unsuitable value type; Unsuitable value for "count": value must be a whole number, between -9223372036854775808 and 9223372036854775807
-            t.hcl:4,8-14: Unsuitable value type; Unsuitable value for "kill": invalid duration "soon"; write for example "1h30m"
-            t.hcl:5,6-13: Unsuitable value type; Unsuitable value for "on": a bool is required
-            t.hcl:6,15-20: Unsuitable value type; Unsuitable value for "datacenters": list of string required
+            t.hcl:3,9-12: Unsuitable value type; Unsuitable value for "count": value must be a whole number
+            t.hcl:4,8-14: Unsuitable value type; Unsuitable value for "kill": invalid duration "soon"; write for example "1h30m" or "45s"; units are h, m, s, ms, us and ns
+            t.hcl:5,6-13: Unsuitable value type; Unsuitable value for "on": a bool is required, true or false, not the text "maybe"
+            t.hcl:6,15-20: Unsuitable value type; Unsuitable value for "datacenters": list of string required, such as ["a"], not the text "dc1"
             t.hcl:7,8-18: Unsuitable value type; Unsuitable value for "meta": element "a": string required
             t.hcl:7,8-18: Attribute redefined; "meta" is given both as an argument and as a block.
-            t.hcl:8,1-6: Missing name for group; All group blocks must have 1 labels (name).
+            t.hcl:8,1-6: Missing name for group; All group blocks must have 1 labels (name): group "name" { ... }.
             t.hcl:10,16-19: Extraneous label for port; Only 2 labels (label, kind) are expected for port blocks.
             t.hcl:9,3-4: Unsupported argument; An argument named "m" is not expected here. Did you mean "n"?
             t.hcl:12,8-11: Extraneous label for update; No labels are expected for update blocks.
@@ -187,7 +187,7 @@ dynamic "update" {
             group  None []
             t.hcl:6,1-8: Missing dynamic content block; A dynamic block must have one nested block of type "content", which describes the body of each generated block.
             t.hcl:10,1-8: Missing required argument; The argument "for_each" is required in a dynamic block.
-            t.hcl:13,1-8: Missing name for group; All group blocks must have 1 labels (name).
+            t.hcl:13,1-8: Missing name for group; All group blocks must have 1 labels (name): group "name" { ... }.
             t.hcl:18,14-15: Iteration over non-iterable value; A number cannot be iterated over; a list or object can.
             t.hcl:2,9-17: Unsupported block type; Blocks of type "thingy" are not expected here.
         "#]],
@@ -232,37 +232,37 @@ fn syntax_errors_are_reported_alone_with_their_place() {
     check(
         "this is not { valid\n",
         expect![[r#"
-        t.hcl:1,20-2,1: Unexpected end of file; The file ends within a block, expression or text: invalid attribute; expected `=`. Is a closing brace or marker missing?
-    "#]],
+            t.hcl:1,13-14: Unexpected end of file; The { here is not closed: a } is missing before the end of the file (line 1).
+        "#]],
     );
     check(
         "group \"a\" {\n  n = 1\n",
         expect![[r#"
-        t.hcl:2,8-3,1: Unexpected end of file; The file ends within a block, expression or text: invalid block body; expected `}`, newline or identifier. Is a closing brace or marker missing?
-    "#]],
+            t.hcl:1,11-12: Unexpected end of file; The { here is not closed: a } is missing before the end of the file (line 2).
+        "#]],
     );
     check(
         "a = <<EOT\ntext\n",
         expect![[r#"
-        t.hcl:2,1-2: Invalid syntax; Expected heredoc end delimiter.
-    "#]],
+            t.hcl:1,5-10: Heredoc not closed; The heredoc that begins here does not end: a line with EOT alone is missing.
+        "#]],
     );
     check(
         "a = [\"dc1]\n",
         expect![[r#"
-            t.hcl:1,6-7: Invalid syntax; Expected `]`. If a text in quotes starts here, it may not be closed in its line, or an interpolation in it is wrong.
+            t.hcl:1,6-7: Text not closed; The text that begins here is not closed in its line: a quotation mark is missing. A text of several lines is written as a heredoc: <<EOF, the lines, and EOF in a line of its own.
         "#]],
     );
     check(
         "a = [\"${\"]\n",
         expect![[r#"
-            t.hcl:1,6-7: Invalid syntax; Expected `]`. If a text in quotes starts here, it may not be closed in its line, or an interpolation in it is wrong.
+            t.hcl:1,7-11: Invalid interpolation; Between ${ and } stands an expression. If this is meant for a shell or for another program, write $${"], which gives the text ${"].
         "#]],
     );
     check(
         "meta {\n  \"a.b\" = 1\n}\n",
         expect![[r#"
-            t.hcl:2,3-8: Invalid argument name; Argument names must not be quoted.
+            t.hcl:2,3-8: Invalid argument name; Argument names must not be quoted: write a.b = value.
         "#]],
     );
 }

@@ -181,3 +181,59 @@ fn problems_are_cut_off_at_a_number_that_can_be_read() {
     let ((), problems) = read(&body, &ctx, |_| ());
     assert_eq!(problems.len(), hcl::limits::DIAGNOSTICS);
 }
+
+/// The summary of the first problem of a text in the JSON spelling, read with a schema like a job's.
+fn json_problem(text: &str) -> String {
+    fn reader(fields: &mut hcl::Fields<'_>) {
+        fields.value_or_null("x");
+        fields.blocks("b", &["name"], |inner| inner.string_map("meta"));
+    }
+    let schema = hcl::Schema::of(reader).with_variables();
+    let body = match hcl::parse_json("t", text, &schema, &Limits::default()) {
+        Ok(body) => body,
+        Err(problems) => return format!("{} ({})", problems[0].summary, problems.len()),
+    };
+    let mut ctx = EvalContext::new(&body, &Limits::default(), &fixed);
+    let (_, mut problems) = variables::resolve(&body, &mut ctx, &[]);
+    let (_, more) = read(&body, &ctx, |fields| {
+        fields.ignore_blocks(&variables::BLOCKS);
+        reader(fields);
+    });
+    problems.extend(more);
+    let count = problems.len();
+    problems
+        .first()
+        .map_or_else(|| "fine".to_owned(), |first| format!("{} ({count})", first.summary))
+}
+
+#[test]
+fn the_json_spelling_has_the_same_limits() {
+    assert_eq!(json_problem(&format!("{{\"x\": {}", "[".repeat(100_000))), "Nesting too deep (1)");
+    assert_eq!(json_problem(&format!("{{{}}}", " ".repeat(2 << 20))), "File too large (1)");
+    let names = |count: usize, value: &str| -> String {
+        let items: Vec<String> = (0..count).map(|at| format!("\"k{at}\": {value}")).collect();
+        items.join(",")
+    };
+    assert_eq!(json_problem(&format!("{{\"x\": {{{}}}}}", names(5000, "1"))), "Too many items (1)");
+    // Many problems in one long line: no more are kept than anybody reads, and each is found fast.
+    let many = format!("{{{}}}", names(4000, "\"${a b}\""));
+    assert_eq!(json_problem(&many), "Invalid interpolation (100)");
+    let many = format!("{{\"b\": {{\"n\": {{\"meta\": [1], {}}}}}}}", names(4000, "1"));
+    assert_eq!(json_problem(&many), "Unsuitable value type (100)");
+    let blocks: Vec<String> = (0..20_000).map(|at| format!("\"b{at}\": {{}}")).collect();
+    assert_eq!(json_problem(&format!("{{\"b\": {{{}}}}}", blocks.join(","))), "fine");
+    let doubling: Vec<String> = (1..40)
+        .map(|at| format!("\"a{at}\": \"${{local.a{0}}}${{local.a{0}}}\"", at - 1))
+        .collect();
+    let text = format!("{{\"locals\": {{\"a0\": \"0123456789abcdef\", {}}}}}", doubling.join(","));
+    assert!(json_problem(&text).starts_with("Evaluation limit reached"), "{}", json_problem(&text));
+}
+
+#[test]
+fn saying_what_is_wrong_takes_linear_time() {
+    // One line each, so that whatever looks at whole lines for each bracket would not end.
+    for piece in ["{}", "[]", "\"${a}\" ", "(", "\"${", "<<E\n", "a = \"", "}", "\"\\\""] {
+        let text = format!("{} x = {} ?", " ".repeat(200_000), piece.repeat(200_000));
+        assert_ne!(problem(&text), "fine", "{piece}");
+    }
+}

@@ -18,8 +18,9 @@ fn interpolations_become_text_and_a_single_one_keeps_its_type() {
         ),
         (
             "\"a${var.list}\"",
-            "Invalid template interpolation value: Cannot include the given value in a string \
-             template: string required.",
+            "Invalid template interpolation value: Cannot include a list in a string template: \
+             string required. join(\", \", list) makes a text of a list, jsonencode(value) of \
+             anything.",
         ),
     ]);
 }
@@ -39,7 +40,10 @@ fn names_only_the_client_knows_stay_as_written() {
         ("attr.cpu.arch", "\"${attr.cpu.arch}\""),
         ("NOMAD_TASK_DIR", "\"${NOMAD_TASK_DIR}\""),
         ("[for meta in [\"m\"] : \"${meta}\"]", "[\"m\"]"),
-        ("\"${upper(unknown.x)}\"", "Unknown variable: There is no variable named \"unknown\"."),
+        (
+            "\"${upper(unknown.x)}\"",
+            "Unknown variable: There is no variable named \"unknown\". A variable is written var.unknown, a local value local.unknown, and a text stands in quotes: \"unknown\".",
+        ),
     ]);
 }
 

@@ -185,7 +185,7 @@ variable "x" {
             t.hcl:13,13-18: Invalid default value for variable; This default value is not compatible with the variable's type constraint: a number is required.
             t.hcl:16,3-10: Unsupported argument; An argument named "defualt" is not expected here. Did you mean "default"?
             t.hcl:20,13-18: Invalid type specification; A type is string, number, bool, any, list(T), set(T), map(T), tuple([T, ...]) or object({ name = T, ... }).
-            t.hcl:18,10-17: Unset variable "unset"; A used variable must be set or have a default value.
+            t.hcl:18,10-17: Unset variable "unset"; A used variable must be set or have a default value. Set it with -var unset=..., with -var-file or with NOMAD_VAR_unset in the environment.
             t.hcl:24,13-14: Invalid value for variable "x"; Bigger, please.
 
             This was checked by the validation rule at t.hcl:25,3.
@@ -210,7 +210,7 @@ locals {
 "#,
         expect![[r#"
             t.hcl:4,13-18: Invalid default value for variable; This default value is not compatible with the variable's type constraint: a number is required.
-            t.hcl:9,7-11: Unknown variable; There is no variable named "nope".
+            t.hcl:9,7-11: Unknown variable; There is no variable named "nope". A variable is written var.nope, a local value local.nope, and a text stands in quotes: "nope".
         "#]],
     );
 }
@@ -240,7 +240,7 @@ locals {
         expect![[r#"
             local {"c":1}
             t.hcl:8,3-4: Duplicate value in locals; The local value "c" was already defined at line 4.
-            t.hcl:5,12-17: Unsupported attribute; This object does not have an attribute named "nope".
+            t.hcl:5,12-17: Unsupported attribute; The file has no local value named "nope". If it is missing, set it in a block: locals { nope = ... }.
             t.hcl:2,3-4: Cycle in local values; These local values refer to each other or to one that does: a, b.
         "#]],
     );

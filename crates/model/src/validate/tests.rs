@@ -145,3 +145,29 @@ fn durations_read_as_people_write_them() {
     assert_eq!(duration_text(3600 * SECOND), "1h0m0s");
     assert_eq!(duration_text(0), "0s");
 }
+
+#[test]
+fn problems_of_a_group_stand_below_its_name() {
+    let problem =
+        |path: &str, message: &str| Problem { path: path.to_owned(), message: message.to_owned() };
+    let text = nested_error_text(&[
+        problem("", "a"),
+        problem("group \"g\"", "b"),
+        problem("group \"g\" > task \"t\"", "c"),
+        problem("group \"g\" > task \"t\" > service \"s\"", "d"),
+        problem("group \"h\"", "e"),
+    ]);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+    let expected = [
+        "3 errors occurred:",
+        "\t* a",
+        "\t* Task group g validation failed: 2 errors occurred:",
+        "\t* b",
+        "\t* Task t validation failed: 2 errors occurred:",
+        "\t* c",
+        "\t* service \"s\": d",
+        "\t* Task group h validation failed: 1 error occurred:",
+        "\t* e",
+    ];
+    assert_eq!(lines, expected);
+}

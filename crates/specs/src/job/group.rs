@@ -3,12 +3,15 @@
 use super::{any_map, flag, placement, resources, service, string_map, task, text};
 use hcl::Fields;
 use model::job::*;
+use std::ops::Range;
 
 /// A group with what its tasks take from it.
 pub(super) struct Read {
     pub(super) group: TaskGroup,
     pub(super) vault: Option<Vault>,
     pub(super) secrets: Vec<Secret>,
+    /// Where it stands.
+    pub(super) span: Range<usize>,
 }
 
 impl Read {
@@ -33,12 +36,16 @@ impl Read {
 pub(super) fn group(f: &mut Fields<'_>) -> Read {
     let vault = f.block("vault", &[], task::vault);
     let secrets = f.blocks("secret", &["name"], task::secret);
-    let tasks = f.blocks("task", &["name"], task::task);
-    for (at, item) in tasks.iter().enumerate() {
-        if !item.name.is_empty() && tasks[..at].iter().any(|earlier| earlier.name == item.name) {
-            let detail = format!("The group has more than one task named {:?}.", item.name);
-            f.error(f.span(), "Duplicate task", detail);
+    let mut tasks: Vec<Task> = Vec::new();
+    for (item, span) in f.blocks("task", &["name"], |f| (task::task(f), f.span())) {
+        if !item.name.is_empty() && tasks.iter().any(|earlier| earlier.name == item.name) {
+            let detail = format!(
+                "The group has more than one task named {:?}; give each a name of its own.",
+                item.name
+            );
+            f.error(span, "Duplicate task", detail);
         }
+        tasks.push(item);
     }
     let group = TaskGroup {
         name: Some(f.label(0)),
@@ -64,7 +71,7 @@ pub(super) fn group(f: &mut Fields<'_>) -> Read {
         scaling: f.block("scaling", &[], |f| scaling(f, "horizontal")),
         consul: f.block("consul", &[], consul),
     };
-    Read { group, vault, secrets }
+    Read { group, vault, secrets, span: f.span() }
 }
 
 pub(super) fn update(f: &mut Fields<'_>) -> UpdateStrategy {

@@ -21,8 +21,8 @@ pub fn parse_json_job(file: &str, text: &str) -> Result<Job, String> {
         }
         None if members.contains_key("job") => {
             return Err(format!(
-                "{file}: this is a job file in the JSON spelling of HCL, which is not supported by \
-                 Muster yet (docs/gaps.md); the JSON of the API starts with {{\"Job\": ...}}"
+                "{file}: this is a job file in the JSON spelling of HCL; give it without -json (the \
+                 JSON of the API starts with {{\"Job\": ...}})"
             ));
         }
         None => {

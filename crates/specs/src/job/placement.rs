@@ -41,7 +41,7 @@ fn set_operand(f: &Fields<'_>, rule: &mut Comparison, name: &str, written: bool)
     name.clone_into(&mut rule.operand);
 }
 
-pub(super) fn constraints(f: &mut Fields<'_>) -> List<Constraint> {
+pub(crate) fn constraints(f: &mut Fields<'_>) -> List<Constraint> {
     f.blocks("constraint", &[], constraint).into()
 }
 

@@ -1,21 +1,24 @@
 //! `task` blocks and what stands in them.
 
-use super::{any_map, flag, group, placement, resources, service, string_map, text};
+use super::{any_map, driver_config, flag, group, placement, resources, service, string_map, text};
 use hcl::Fields;
 use model::job::*;
 use model::wire::{List, SECOND};
 
 pub(super) fn task(f: &mut Fields<'_>) -> Task {
     let (identity, identities) = identities(f);
+    let driver = text(f, "driver");
+    let config = any_map(f, "config");
+    driver_config::check(f, &driver, &config);
     Task {
         name: f.label(0),
-        driver: text(f, "driver"),
+        driver,
         user: text(f, "user"),
         lifecycle: f.block("lifecycle", &[], |f| TaskLifecycle {
             hook: text(f, "hook"),
             sidecar: flag(f, "sidecar"),
         }),
-        config: any_map(f, "config"),
+        config,
         constraints: placement::constraints(f),
         affinities: placement::affinities(f),
         env: string_map(f, "env"),

@@ -186,12 +186,12 @@ fn all_problems_come_at_once_with_their_places() {
   group "g" {}
 }"#,
         expect![[r#"
-            j.hcl:9,22-28: Unsuitable value type; Unsuitable value for "kill_timeout": invalid duration "soon"; write for example "1h30m"
-            j.hcl:8,7-13: Unsupported argument; An argument named "drvier" is not expected here. Did you mean "driver"?
-            j.hcl:3,3-8: Duplicate task; The group has more than one task named "t".
+            j.hcl:2,3-9: Unsupported argument; An argument named "colour" is not expected here.
             j.hcl:5,27-32: Unsuitable value type; Unsuitable value for "static": value must be a whole number, between 0 and 65535
-            j.hcl:1,1-4: Duplicate group; The job has more than one group named "g".
-            j.hcl:2,3-9: Unsupported argument; An argument named "colour" is not expected here."#]],
+            j.hcl:8,7-13: Unsupported argument; An argument named "drvier" is not expected here. Did you mean "driver"?
+            j.hcl:9,22-28: Unsuitable value type; Unsuitable value for "kill_timeout": invalid duration "soon"; write for example "1h30m" or "45s"; units are h, m, s, ms, us and ns
+            j.hcl:11,5-9: Duplicate task; The group has more than one task named "t"; give each a name of its own.
+            j.hcl:13,3-8: Duplicate group; The job has more than one group named "g"; give each a name of its own."#]],
     );
 }
 

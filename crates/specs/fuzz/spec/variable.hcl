@@ -1,0 +1,5 @@
+path = "a/b"
+items {
+  user = "u"
+  n    = 1
+}
