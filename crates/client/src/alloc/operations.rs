@@ -8,6 +8,7 @@ use drivers::{Recovered, RunningTask, Started, TaskHandle};
 use futures_util::future::{AbortHandle, BoxFuture, abortable};
 use model::alloc::{Alloc, TaskEvent};
 use model::wire::Nanos;
+use tokio::sync::RwLock;
 
 use crate::clock;
 use crate::shared::Shared;
@@ -58,13 +59,20 @@ impl Target {
     }
 }
 
-/// Makes directories and the plan of a start.
-pub(crate) fn prepared(target: Target, start: u64) -> (Operation, AbortHandle) {
+/// Makes directories and the plan of a start. Given up, what is being made is made all the same;
+/// `preparing` is held for reading until then, so that whoever removes it can wait.
+pub(crate) fn prepared(
+    target: Target,
+    start: u64,
+    preparing: Arc<RwLock<()>>,
+) -> (Operation, AbortHandle) {
     let task = target.task;
     let work = async move {
         let shared = target.shared.clone();
         let _turn = shared.turn_to_start().await;
+        let held = preparing.read_owned().await;
         let work = move || {
+            let _held = held;
             let alloc = &target.alloc;
             let group = alloc.spec.group(&alloc.group).expect("a runner has a group");
             let index = target.task;

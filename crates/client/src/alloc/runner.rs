@@ -18,7 +18,7 @@ use futures_util::future::AbortHandle;
 use futures_util::stream::FuturesUnordered;
 use model::alloc::Alloc;
 use model::job::{Task, TaskGroup};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{RwLock, mpsc, watch};
 
 use crate::alloc::health;
 use crate::alloc::operations::{self as op, Done, Held, KillPlan, Operation, Target};
@@ -92,6 +92,8 @@ pub(crate) struct Runner {
     begun: bool,
     shutdown_delay: Delay,
     removed: bool,
+    /// Held for reading while directories of a task are made.
+    preparing: Arc<RwLock<()>>,
     /// Requests that came while tasks of an earlier agent were still looked for.
     deferred: Vec<Command>,
     /// The agent leaves and takes its tasks with it.
@@ -158,6 +160,7 @@ impl Runner {
             begun: begun || previous.is_none(),
             shutdown_delay: Delay::NotBegun,
             removed: false,
+            preparing: Arc::default(),
             deferred: Vec::new(),
             leaving: false,
             changed: true,
@@ -200,6 +203,8 @@ impl Runner {
 
     async fn conclude(self) -> Ended {
         let directory = self.shared.alloc_dir(&self.alloc);
+        // A preparation that was given up may still be at it.
+        let _prepared = self.preparing.write().await;
         // Secrets go with the tasks, not when the directory is collected some day.
         if let Err(error) = op::blocking(move || directory.remove_secrets()).await {
             tracing::warn!(alloc_id = %self.alloc.id, %error, "secrets were not taken away");
@@ -349,7 +354,8 @@ impl Runner {
             match action {
                 Action::Prepare => {
                     slot.starts += 1;
-                    let (operation, abort) = op::prepared(target, slot.starts);
+                    let (operation, abort) =
+                        op::prepared(target, slot.starts, self.preparing.clone());
                     slot.abort = Some(abort);
                     self.operations.push(operation);
                 }
