@@ -126,12 +126,28 @@ fn one(ctx: &mut Context<'_>, args: &Args, path: &Path) -> Result<bool, Failure>
     }
     if args.write {
         if differs {
-            std::fs::write(path, formatted).attempt(&format!("Error writing {name}"))?;
+            replace(path, &formatted).attempt(&format!("Error writing {name}"))?;
         }
     } else if !args.list {
         ctx.terminal.bytes(formatted.as_bytes())?;
     }
     Ok(true)
+}
+
+/// Puts a new text in the place of a file, whole or not at all: a full disk must not cost anybody
+/// their job file. A link stays one, and the rights stay as they are.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let path = std::fs::canonicalize(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let beside = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
+    let written = std::fs::write(&beside, text)
+        .and_then(|()| std::fs::set_permissions(&beside, std::fs::metadata(&path)?.permissions()))
+        .and_then(|()| std::fs::rename(&beside, &path));
+    if written.is_err() {
+        // The error that led here says more than one of this.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
 }
 
 /// The bytes as text; one file that is none does not keep the others from being formatted.
