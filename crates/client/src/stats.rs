@@ -12,49 +12,56 @@ use crate::fingerprint::mount_of;
 
 const DISKS_MAX: usize = 64;
 
-fn usage(figures: Option<&TaskFigures>, devices: Value) -> Value {
+/// `core_mhz` turns a share of a processor into the unit of jobs' `cpu`.
+fn usage(figures: Option<&TaskFigures>, core_mhz: f64, devices: Value) -> Value {
     let (cpu_measured, memory_measured) = match figures {
-        Some(_) => (json!(["Percent"]), json!(["RSS"])),
+        Some(_) => (json!(["Percent", "System Mode", "User Mode"]), json!(["RSS", "Swap"])),
         None => (Value::Null, Value::Null),
     };
     let percent = figures.map_or(0.0, |figures| figures.cpu_percent);
+    let system = figures.map_or(0.0, |figures| figures.cpu_system_percent);
+    let user = (percent - system).max(0.0);
     let rss = figures.map_or(0, |figures| figures.stats.memory_rss_bytes);
+    let swap = figures.map_or(0, |figures| figures.stats.memory_swap_bytes);
     json!({
         "CpuStats": {
-            "Measured": cpu_measured, "Percent": percent, "SystemMode": 0.0, "UserMode": percent,
-            "ThrottledPeriods": 0, "ThrottledTime": 0, "TotalTicks": percent,
+            "Measured": cpu_measured, "Percent": percent, "SystemMode": system, "UserMode": user,
+            "ThrottledPeriods": 0, "ThrottledTime": 0, "TotalTicks": percent / 100.0 * core_mhz,
         },
         "DeviceStats": devices,
         "MemoryStats": {
-            "Measured": memory_measured, "RSS": rss, "Cache": 0, "Swap": 0, "Usage": rss,
+            "Measured": memory_measured, "RSS": rss, "Cache": 0, "Swap": swap, "Usage": rss,
             "MaxUsage": 0, "KernelUsage": 0, "KernelMaxUsage": 0, "MappedFile": 0,
         },
     })
 }
 
 /// Of the tasks of one allocation, and their sum.
-pub(crate) fn alloc(tasks: &BTreeMap<String, TaskFigures>) -> Value {
+pub(crate) fn alloc(tasks: &BTreeMap<String, TaskFigures>, core_mhz: f64) -> Value {
     let mut sum: Option<TaskFigures> = None;
     for figures in tasks.values() {
         let sum = sum.get_or_insert(TaskFigures {
             at: figures.at,
             stats: Default::default(),
             cpu_percent: 0.0,
+            cpu_system_percent: 0.0,
         });
         sum.at = sum.at.max(figures.at);
         sum.cpu_percent += figures.cpu_percent;
+        sum.cpu_system_percent += figures.cpu_system_percent;
+        sum.stats.memory_swap_bytes += figures.stats.memory_swap_bytes;
         sum.stats.memory_rss_bytes += figures.stats.memory_rss_bytes;
     }
     let of_task = |figures: &TaskFigures| {
         json!({
-            "Pids": {}, "ResourceUsage": usage(Some(figures), Value::Null),
+            "Pids": {}, "ResourceUsage": usage(Some(figures), core_mhz, Value::Null),
             "Timestamp": figures.at,
         })
     };
     let by_name: serde_json::Map<String, Value> =
         tasks.iter().map(|(name, figures)| (name.clone(), of_task(figures))).collect();
     json!({
-        "ResourceUsage": usage(sum.as_ref(), json!([])),
+        "ResourceUsage": usage(sum.as_ref(), core_mhz, json!([])),
         "Tasks": by_name,
         "Timestamp": sum.map_or(0, |sum| sum.at),
     })

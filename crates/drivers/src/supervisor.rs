@@ -241,7 +241,9 @@ impl RunningTask for Supervised {
         let stats = blocking(move || cgroup.stats()).await.map_err(|_| TaskError::Ended)?;
         Ok(TaskStats {
             cpu_nanos_total: stats.cpu_nanos,
+            cpu_system_nanos_total: stats.cpu_system_nanos,
             memory_rss_bytes: stats.memory_bytes,
+            memory_swap_bytes: stats.swap_bytes,
             processes: stats.processes,
         })
     }

@@ -159,7 +159,10 @@ pub enum TaskError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TaskStats {
     pub cpu_nanos_total: u64,
+    /// The part of it that was spent in the kernel.
+    pub cpu_system_nanos_total: u64,
     pub memory_rss_bytes: u64,
+    pub memory_swap_bytes: u64,
     pub processes: u64,
 }
 

@@ -133,7 +133,10 @@ pub struct Cgroup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CgroupStats {
     pub cpu_nanos: u64,
+    /// The part of it that the kernel used for the processes; 0 where it is not told apart.
+    pub cpu_system_nanos: u64,
     pub memory_bytes: u64,
+    pub swap_bytes: u64,
     pub processes: u64,
 }
 
@@ -211,14 +214,31 @@ impl Cgroup {
             Some(bytes) => bytes,
             None => pids.iter().map(|pid| resident_bytes(*pid)).sum(),
         };
-        let cpu_nanos = match kind {
+        let (cpu_nanos, cpu_system_nanos) = match kind {
             Kind::Unified => {
                 let text = fs::read_to_string(path.join("cpu.stat"))?;
-                field(&text, "usage_usec").unwrap_or(0) * 1000
+                let nanos = |name| field(&text, name).unwrap_or(0) * 1000;
+                (nanos("usage_usec"), nanos("system_usec"))
             }
-            _ => pids.iter().map(|pid| cpu_nanos_of(*pid)).sum(),
+            _ => (pids.iter().map(|pid| cpu_nanos_of(*pid)).sum(), 0),
         };
-        Ok(CgroupStats { cpu_nanos, memory_bytes, processes: pids.len() as u64 })
+        let swap_bytes =
+            self.counted_swap().unwrap_or_else(|| pids.iter().map(|pid| swapped_bytes(*pid)).sum());
+        let processes = pids.len() as u64;
+        Ok(CgroupStats { cpu_nanos, cpu_system_nanos, memory_bytes, swap_bytes, processes })
+    }
+
+    /// Swapped memory as the kernel counts it for the group, like [`Self::counted_memory`].
+    fn counted_swap(&self) -> Option<u64> {
+        self.directories.iter().find_map(|(kind, path)| match kind {
+            Kind::Unified => {
+                fs::read_to_string(path.join("memory.swap.current")).ok()?.trim().parse().ok()
+            }
+            Kind::Memory => {
+                field(&fs::read_to_string(path.join("memory.stat")).ok()?, "total_swap ")
+            }
+            _ => None,
+        })
     }
 
     /// Memory as the kernel counts it for the group; none where it does not, or no longer.
@@ -369,6 +389,13 @@ fn resident_bytes(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
     let pages: u64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
     pages * page_bytes()
+}
+
+fn swapped_bytes(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmSwap:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0) << 10
 }
 
 fn page_bytes() -> u64 {

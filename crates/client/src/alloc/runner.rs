@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub(crate) use requests::{Answer, Command, TaskFigures};
 
-use drivers::{RunningTask, TaskHandle};
+use drivers::{RunningTask, TaskHandle, TaskStats};
 use futures_util::StreamExt;
 use futures_util::future::AbortHandle;
 use futures_util::stream::FuturesUnordered;
@@ -40,8 +40,8 @@ pub(crate) struct Slot {
     plan: Option<Box<drivers::LaunchPlan>>,
     abort: Option<AbortHandle>,
     starts: u64,
-    /// Time and processor nanoseconds of the last look.
-    last_cpu: Arc<parking_lot::Mutex<Option<(i64, u64)>>>,
+    /// Time and figures of the last look.
+    last_cpu: Arc<parking_lot::Mutex<Option<(i64, TaskStats)>>>,
 }
 
 /// Why the allocation ends, and how far that has come.

@@ -77,10 +77,15 @@ impl Client {
         let task = task.filter(|task| !task.is_empty()).map(str::to_owned);
         let is_live = |entry: &mut Entry| matches!(entry, Entry::Live(_));
         if self.has_alloc(alloc) && self.inner.roster.with(alloc, is_live) != Some(true) {
-            return Ok(stats::alloc(&Default::default()));
+            return Ok(stats::alloc(&Default::default(), self.core_mhz()));
         }
         let figures = self.ask(alloc, |answer| Command::Stats { task, answer }).await?;
-        Ok(stats::alloc(&figures))
+        Ok(stats::alloc(&figures, self.core_mhz()))
+    }
+
+    fn core_mhz(&self) -> f64 {
+        let frequency = self.inner.shared.facts.get("attr.cpu.frequency");
+        frequency.and_then(|text| text.parse().ok()).unwrap_or(0.0)
     }
 
     /// Figures of this machine, since the last time they were asked for.

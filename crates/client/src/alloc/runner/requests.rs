@@ -34,6 +34,8 @@ pub(crate) struct TaskFigures {
     pub(crate) stats: TaskStats,
     /// Share of one processor, in percent.
     pub(crate) cpu_percent: f64,
+    /// The part of it that was spent in the kernel.
+    pub(crate) cpu_system_percent: f64,
 }
 
 /// One wish.
@@ -216,12 +218,16 @@ impl Runner {
                     Ok(Err(_)) | Err(_) => continue,
                 };
                 let at = clock::now();
-                let before = last.lock().replace((at, stats.cpu_nanos_total));
-                let cpu_percent = before.map_or(0.0, |(then, nanos)| {
-                    let used = stats.cpu_nanos_total.saturating_sub(nanos) as f64;
-                    100.0 * used / ((at - then).max(1) as f64)
-                });
-                figures.insert(name, TaskFigures { at, stats, cpu_percent });
+                let before = last.lock().replace((at, stats));
+                let percent = |nanos: fn(&TaskStats) -> u64| {
+                    before.map_or(0.0, |(then, before)| {
+                        let used = nanos(&stats).saturating_sub(nanos(&before)) as f64;
+                        100.0 * used / ((at - then).max(1) as f64)
+                    })
+                };
+                let cpu_percent = percent(|stats| stats.cpu_nanos_total);
+                let cpu_system_percent = percent(|stats| stats.cpu_system_nanos_total);
+                figures.insert(name, TaskFigures { at, stats, cpu_percent, cpu_system_percent });
             }
             let _ = answer.send(Ok(figures));
             (None, Done::Nothing)
