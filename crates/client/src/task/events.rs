@@ -57,7 +57,7 @@ pub(crate) fn terminated(now: Nanos, exit: &ExitResult) -> TaskEvent {
     }
     let lost = exit.lost.then(|| "supervisor lost, exit status unknown".to_owned());
     let message = match (&exit.err, lost) {
-        (Some(error), Some(lost)) => Some(format!("{lost}: {error}")),
+        (Some(error), Some(lost)) if *error != lost => Some(format!("{lost}: {error}")),
         (error, lost) => error.clone().or(lost),
     };
     let message = message.or_else(|| exit.oom_killed.then(|| "OOM Killed".to_owned()));
@@ -179,5 +179,9 @@ mod tests {
         let lost = ExitResult { exit_code: 1, lost: true, ..ExitResult::default() };
         let text = terminated(1, &lost).display_message;
         assert_eq!(text, "Exit Code: 1, Exit Message: \"supervisor lost, exit status unknown\"");
+        // A driver that says the same does not make it longer.
+        let said = Some("supervisor lost, exit status unknown".to_owned());
+        let lost = ExitResult { err: said, ..lost };
+        assert_eq!(terminated(1, &lost).display_message, text);
     }
 }
