@@ -77,7 +77,7 @@ fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         let mut inside: Vec<PathBuf> = std::fs::read_dir(path)
             .with_context(context)?
             .filter_map(|entry| entry.ok().map(|e| e.path()))
-            .filter(|p| p.extension().is_some_and(|e| e == "hcl" || e == "json"))
+            .filter(|p| p.extension().is_some_and(|e| e == "hcl" || e == "json") && !p.is_dir())
             .collect();
         inside.sort();
         files.extend(inside);

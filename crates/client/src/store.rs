@@ -121,7 +121,10 @@ impl Store {
         let for_thread = shared.clone();
         let thread = std::thread::Builder::new()
             .name("client-store".to_owned())
-            .spawn(move || write_until_closed(&database, &for_thread, &on_durable))
+            .spawn({
+                let path = path.clone();
+                move || write_until_closed(database, &path, &for_thread, &on_durable)
+            })
             .map_err(|error| StoreError { path, source: error.into() })?;
         Ok((Self { shared, thread: Mutex::new(Some(thread)) }, loaded))
     }
@@ -252,7 +255,8 @@ fn load(database: &Database) -> Result<Loaded, Failure> {
     Ok(loaded)
 }
 
-fn write_until_closed(database: &Database, shared: &Shared, on_durable: &OnDurable) {
+fn write_until_closed(database: Database, path: &Path, shared: &Shared, on_durable: &OnDurable) {
+    let mut database = Some(database);
     loop {
         let mut pending = shared.pending.lock();
         while pending.writes.is_empty() && pending.updates.is_empty() && pending.waiting.is_empty()
@@ -266,7 +270,7 @@ fn write_until_closed(database: &Database, shared: &Shared, on_durable: &OnDurab
         let taken = std::mem::take(&mut *pending);
         pending.closing = closing;
         drop(pending);
-        while let Err(error) = commit(database, &taken.writes) {
+        while let Err(error) = commit_reopened(&mut database, path, &taken.writes) {
             tracing::error!(%error, "the client's state cannot be written; trying again");
             if shared.pending.lock().closing {
                 break;
@@ -281,6 +285,23 @@ fn write_until_closed(database: &Database, shared: &Shared, on_durable: &OnDurab
             let _ = done.send(());
         }
     }
+}
+
+/// Commits; after a failure the database is closed and opened anew by the next attempt, since it
+/// refuses everything once a write has failed (a full disk), however well the disk is afterwards.
+fn commit_reopened(
+    database: &mut Option<Database>,
+    path: &Path,
+    writes: &BTreeMap<(Kind, Vec<u8>), Option<Vec<u8>>>,
+) -> Result<(), Failure> {
+    let open = match database.take() {
+        Some(open) => open,
+        // Opening repairs what the failed write left.
+        None => redb::Builder::new().set_cache_size(CACHE_BYTES).open(path)?,
+    };
+    commit(&open, writes)?;
+    *database = Some(open);
+    Ok(())
 }
 
 fn commit(

@@ -1,17 +1,17 @@
 //! Log files of one stream: `<name>.0`, `<name>.1`, … each filled to the byte before the next
 //! begins, the oldest removed.
 //!
-//! The task can write into the directory, so what stands there under the name of a log file is not
-//! trusted: links are not followed and pipes not opened.
+//! The task can write into the directory and put something else in its place, so neither is
+//! trusted: the directory is opened once, links are not followed and pipes not opened.
 //! A file that cannot be written (a full disk) never holds the task up: the bytes are dropped and
 //! counted, and the next output tries again.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, open, openat, unlinkat};
 
 use crate::wire::{Malformed, Reader, Writer};
 
@@ -38,7 +38,7 @@ impl LogLimits {
 
 #[derive(Debug)]
 pub struct RotatingLog {
-    directory: PathBuf,
+    directory: OwnedFd,
     name: String,
     limits: LogLimits,
     /// Numbers of the oldest file that may exist and of the one being written.
@@ -52,9 +52,12 @@ pub struct RotatingLog {
 impl RotatingLog {
     /// Goes on where an earlier writer stopped. The current file exists afterwards, even if empty.
     pub fn open(directory: &Path, name: &str, limits: LogLimits) -> io::Result<Self> {
-        let numbers = existing(directory, name)?;
+        // Only the last part of the path is in reach of a task.
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = open(directory, flags, Mode::empty())?;
+        let numbers = existing(&directory, name)?;
         let mut log = Self {
-            directory: directory.to_owned(),
+            directory,
             name: name.to_owned(),
             limits,
             oldest: numbers.map_or(0, |(oldest, _)| oldest),
@@ -115,13 +118,10 @@ impl RotatingLog {
     }
 
     fn open_current(&mut self) -> io::Result<()> {
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o644)
-            .custom_flags(flags.bits() as i32)
-            .open(self.path(self.current))?;
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::APPEND;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o644);
+        let file = File::from(openat(&self.directory, self.file_name(self.current), flags, mode)?);
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -136,23 +136,25 @@ impl RotatingLog {
         self.oldest = self.oldest.max(self.current.saturating_sub(files_max + REMOVED_AT_ONCE_MAX));
         while self.current - self.oldest >= files_max {
             // Somebody else may have removed it, and there is nobody to tell of other errors.
-            let _ = fs::remove_file(self.path(self.oldest));
+            let _ = unlinkat(&self.directory, self.file_name(self.oldest), AtFlags::empty());
             self.oldest += 1;
         }
     }
 
-    fn path(&self, number: u64) -> PathBuf {
-        self.directory.join(format!("{}.{number}", self.name))
+    fn file_name(&self, number: u64) -> String {
+        format!("{}.{number}", self.name)
     }
 }
 
 /// The lowest and highest number of the files that are there.
-fn existing(directory: &Path, name: &str) -> io::Result<Option<(u64, u64)>> {
+fn existing(directory: &OwnedFd, name: &str) -> io::Result<Option<(u64, u64)>> {
     let mut found: Option<(u64, u64)> = None;
-    for entry in fs::read_dir(directory)? {
-        let file_name = entry?.file_name();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let file_name = entry.file_name();
         let number = file_name
             .to_str()
+            .ok()
             .and_then(|text| text.strip_prefix(name)?.strip_prefix('.'))
             .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
             // Numbers near the end of the range can only come from somebody playing tricks.
@@ -167,7 +169,25 @@ fn existing(directory: &Path, name: &str) -> io::Result<Option<(u64, u64)>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, OpenOptions};
+
     use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_the_directory_leads_nowhere() {
+        let place = tempfile::tempdir().unwrap();
+        let (logs, outside) = (place.path().join("logs"), place.path().join("outside"));
+        fs::create_dir(&logs).unwrap();
+        fs::create_dir(&outside).unwrap();
+        let mut log = RotatingLog::open(&logs, "t.stdout", limits(2, 4)).unwrap();
+        log.write(b"one");
+        // What a task can do to the folder that it shares with the supervisor.
+        fs::rename(&logs, place.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink(&outside, &logs).unwrap();
+        log.write(b"two three");
+        assert!(RotatingLog::open(&logs, "t.stdout", limits(2, 4)).is_err());
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
 
     fn limits(files_max: u32, file_bytes_max: u64) -> LogLimits {
         LogLimits { files_max, file_bytes_max }

@@ -53,6 +53,8 @@ pub(crate) fn start(launch: &Launch) -> Result<Task, Reply> {
     let (stdout_log, stderr_log) = (open_log(&launch.stdout_name)?, open_log(&launch.stderr_name)?);
     rustix::process::umask(Mode::from_raw_mode(OWN_UMASK));
     let listener = listen(&state_directory).map_err(failed("listen in the state directory"))?;
+    // Later log files get the rights of the first.
+    rustix::process::umask(Mode::from_raw_mode(TASK_UMASK));
     let (stdout, stdout_writer) = pipe().map_err(failed("create a pipe"))?;
     let (stderr, stderr_writer) = pipe().map_err(failed("create a pipe"))?;
     let cgroup = launch

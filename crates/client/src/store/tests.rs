@@ -73,3 +73,40 @@ fn a_flipped_bit_costs_one_record() {
     }
     assert_eq!(format::decode::<Progress>(b"ab"), None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_was_full_is_written_again_once_there_is_room() {
+    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+    /// Takes the small file system away, whatever happens.
+    struct Mounted<'a>(&'a Path);
+    impl Drop for Mounted<'_> {
+        fn drop(&mut self) {
+            let _ = unmount(self.0, UnmountFlags::DETACH);
+        }
+    }
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: mounting a small file system needs root");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    mount("tmpfs", place.path(), "tmpfs", MountFlags::empty(), c"size=24m").unwrap();
+    let _mounted = Mounted(place.path());
+    let (store, _) = Store::open(place.path(), nobody()).unwrap();
+    store.durable().await;
+    let filler = place.path().join("filler");
+    // Fills it to the last byte.
+    let filled = std::fs::write(&filler, vec![0; 32 << 20]);
+    assert!(filled.is_err());
+    let record =
+        Final { view: View { description: "x".repeat(1 << 20), ..view() }, finished_at: 7 };
+    let id = AllocId::from_name("a");
+    store.put_final(id, &record, view().update(id, NodeId::default()));
+    let stuck = tokio::time::timeout(Duration::from_millis(300), store.durable()).await;
+    assert!(stuck.is_err(), "nothing can be written to a full disk");
+    std::fs::remove_file(&filler).unwrap();
+    tokio::time::timeout(Duration::from_secs(20), store.durable()).await.expect("written at last");
+    store.close();
+    let (_store, loaded) = Store::open(place.path(), nobody()).unwrap();
+    assert_eq!(loaded.finals.len(), 1);
+    assert!(loaded.moved_aside.is_none());
+}
